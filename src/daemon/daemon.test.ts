@@ -113,7 +113,7 @@ test('a machine pairs with `uk computer run`, runs commands, and reports errors 
   daemon.kill('SIGTERM')
   assert.equal(await ended(daemon), 0)
   await until(async () => (await connection(id)) === 'offline')
-  // // The computer was deleted while the daemon was offline: it reports that and stops retrying.
+  // The computer was deleted while the daemon was offline: it reports that and stops retrying.
   await alice.delete(`/computers/${id}`)
   const gone = uk(['computer', 'run'], home)
   assert.equal(await ended(gone), 4)
@@ -172,7 +172,7 @@ test('deleting a computer stops its commands and its keeper, and a signed-in use
   await until(() => !isAlive(pid))
   await until(async () => (await home.keeper().find()) === null)
   assert.match(await status(), /^known_to_server +false$[^]*This computer was deleted on /m)
-  // // A service manager that restarts the daemon doesn't undo the deletion.
+  // A service manager that restarts the daemon doesn't undo the deletion.
   assert.equal(await ended(run([])), 4)
   assert.equal(stateOf().computer_id, id)
   const again = run(['--detach'])
@@ -226,7 +226,7 @@ test('a command survives network interruptions without losing or repeating outpu
   const go = join(home.folder, 'go')
   const waits = `${count(100)}; while [ ! -e ${go} ]; do sleep 0.02; done`
   const running = runThrough(paired.id, command('counting', waits), progress)
-  // // Output is already flowing, so each cut breaks the stream.
+  // Output is already flowing, so each cut breaks the stream.
   for (const read of [10, 40, 70]) {
     await until(() => progress.read >= read)
     proxy.cut()

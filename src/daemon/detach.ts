@@ -47,7 +47,7 @@ function lastWords(log: number, from: number): string {
     .split('\n')
     .filter((line) => /^\S/.test(line))
   const begins = lines.findLastIndex((line) => line.startsWith('uk: '))
-  // // An error and the hint below it.
+  // An error and the hint below it.
   const last = begins < 0 ? lines.slice(-1) : lines.slice(begins, begins + 2)
   return last.map((line) => line.replace(/^uk: |^\d{4}-\S+Z /, '')).join(' ')
 }

@@ -52,7 +52,7 @@ type End =
 export async function keepLinked(parts: LinkParts): Promise<void> {
   let attempt = 0
   let saidLast: string | null = null
-  // // A 401 alone may come from a different instance at the same address. It must not stop what runs here.
+  // A 401 alone may come from a different instance at the same address. It must not stop what runs here.
   let wasEnded = false
   while (!parts.signal.aborted) {
     const end = await linkOnce(parts)
@@ -158,7 +158,7 @@ function linkBy(
       })
     })
     socket.once('open', () => {
-      // // Covers a server that stops, or a proxy that swallows its messages.
+      // Covers a server that stops, or a proxy that swallows its messages.
       const late = setTimeout(() => made.close(CLOSE.silent, 'no HELLO from the server'), beat?.deadMs ?? HELLO_MS)
       const made = overWebSocket(socket, {
         opens: 'odd',
@@ -199,7 +199,7 @@ function refusedBy(url: string, status: number, text: string, retryAfter: string
   try {
     message = shorten(String((JSON.parse(text) as { error: { message: unknown } }).error.message), 500)
   } catch {
-    // // An HTML page or another body that isn't from our API.
+    // An HTML page or another body that isn't from our API.
   }
   if (status === 401) return { kind: 'unauthorized', message }
   const seconds = Number(retryAfter)

@@ -76,13 +76,13 @@ function play(seed: number): { steps: number; holders: number; leftovers: number
     if (one.took) holders++
     const living = takers.filter(({ took, alive }) => took && alive)
     assert.ok(living.length <= 1, `seed ${seed}: ${living.map(({ name }) => name).join(' and ')} have it`)
-    // // The holder exits or releases the lock.
+    // The holder exits or releases the lock.
     if (one.took && draw(2) === 0) {
       one.alive = false
       if (draw(2) === 0 && disk.get(LOCK) === one.name) disk.delete(LOCK)
     }
   }
-  // // A process that arrives last gets the lock, unless a live one holds it.
+  // A process that arrives last gets the lock, unless a live one holds it.
   const free = !takers.some(({ took, alive }) => took && alive)
   come()
   const last = takers.at(-1)!
@@ -107,7 +107,7 @@ test('of many processes competing for an abandoned lock one gets it, and no file
   using folder = temporaryDir('lock-')
   const file = join(folder.path, 'lock')
   using beside = temporaryDir('lock-takers-')
-  // // All start together, and none exits before all have tried.
+  // All start together, and none exits before all have tried.
   const program = `import { readdirSync, writeFileSync } from 'node:fs'
     import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
     const [round] = process.argv.slice(1)
@@ -136,7 +136,7 @@ test('a process can take its own lock again only with `again`, and releases it o
     assert.notEqual(lock, null)
     assert.equal(takeLock(file), null)
     assert.notEqual(takeLock(file, { again: true }), null)
-    // // As an earlier version wrote it.
+    // As an earlier version wrote it.
     writeFileSync(file, readFileSync(file, 'utf8').split(' ').slice(0, 2).join(' '))
     assert.equal(takeLock(file), null)
     assert.notEqual(takeLock(file, { again: true }), null)

@@ -54,7 +54,7 @@ export function* taking(
         return { taken: true }
       }
       const next: string | null = yield { do: 'read', path: follower }
-      // // Removed by the current holder, or a loop, which only a broken file system creates.
+      // Removed by the current holder, or a loop, which only a broken file system creates.
       if (next === null || followers.includes(followerOf(file, next))) continue again
       holder = next
     }
@@ -108,7 +108,7 @@ function lives(holder: string): boolean {
   if (boot && boot !== bootId()) return false
   if (started) {
     const found = stateOf(Number(pid))
-    // // A zombie's parent may never reap it, so a zombie counts as dead.
+    // A zombie's parent may never reap it, so a zombie counts as dead.
     return found !== null && found.started === started && found.state !== 'Z' && found.state !== 'X'
   }
   try {
@@ -121,7 +121,7 @@ function lives(holder: string): boolean {
 function stateOf(pid: number): { state: string; started: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // // The fields start after the process name, which may contain anything.
+    // The fields start after the process name, which may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0] ?? '', started: fields[19] ?? '' }
   } catch {

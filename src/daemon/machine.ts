@@ -29,7 +29,7 @@ export async function probe(): Promise<Output<'daemon.probe'>> {
     memory_bytes: totalmem(),
     memory_free_bytes: freemem(),
     disk_bytes: disk && disk.blocks * disk.bsize,
-    // // `bavail`, because the blocks reserved for root aren't available to users.
+    // `bavail`, because the blocks reserved for root aren't available to users.
     disk_free_bytes: disk && disk.bavail * disk.bsize,
     home,
   }

@@ -73,7 +73,7 @@ async function socketsOf(pid: string): Promise<string[]> {
 /** lsof(8) output: `p` starts a process, `c` its name, `t` the address family, `n` the address. Not tested on macOS. */
 async function byLsof(): Promise<ListeningPort[]> {
   const { stdout } = await promisify(execFile)('lsof', ['-nP', '-iTCP', '-sTCP:LISTEN', '-Fpctn']).catch((error) =>
-    // // lsof exits with 1 if nothing listens.
+    // lsof exits with 1 if nothing listens.
     error.code === 1
       ? { stdout: '' }
       : refuse('not_ready', { message: '`lsof` is required to list this computer’s ports. Install it there.' }),
@@ -131,7 +131,7 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket |
     socket.once('error', fail)
     socket.once('connect', () => {
       clearTimeout(late)
-      // // Keeps a later write error from being unhandled; the reader reports broken connections.
+      // Keeps a later write error from being unhandled; the reader reports broken connections.
       socket.off('error', fail).on('error', () => {})
       resolve(socket)
     })
@@ -163,7 +163,7 @@ async function fromSocket(socket: Socket, stream: Stream): Promise<void> {
     for await (const bytes of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
       await stream.write(bytes)
   } catch (error) {
-    // // The program behind the port reset the connection. The client sees an end, as it would locally.
+    // The program behind the port reset the connection. The client sees an end, as it would locally.
     if (!(error instanceof Error && 'code' in error)) throw error
   }
   stream.finish()

@@ -21,14 +21,14 @@ const fail = (error: unknown): void => {
   process.exit(1)
 }
 if (kind === 'engine') import('./engines/child.ts').then(({ runEngine }) => runEngine(words)).catch(fail)
-// // Only loaded, so that V8's compile cache can be stored.
+// Only loaded, so that V8's compile cache can be stored.
 else if (kind !== 'compile') serveComputer(process.argv.slice(2) as [string, string, string]).catch(fail)
 
 async function serveComputer([folder, sockets, addon]: readonly [string, string, string]): Promise<void> {
-  // // Other calls depend on this process, so a fault fails only its own call.
+  // Other calls depend on this process, so a fault fails only its own call.
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
-  // // A write beyond the file size limit fails its call instead of ending the process.
+  // A write beyond the file size limit fails its call instead of ending the process.
   process.on('SIGXFSZ', () => {})
 
   await makeFolder(folder)

@@ -40,7 +40,7 @@ export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOpt
         param: issue?.path.join('.') ?? '',
       })
     }
-    // // Each handler's input was parsed by its own schema.
+    // Each handler's input was parsed by its own schema.
     const handle: Handler<any> | undefined = handlers[op]
     if (handle === undefined)
       return refuse('not_supported', { message: `The daemon on this computer doesn’t support \`${op}\`.` })

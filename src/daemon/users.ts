@@ -100,7 +100,7 @@ export async function deleteUser({
   const { uid } = await checkPerson(username)
   const remove = () => run('userdel', [...(remove_home ? ['-r'] : []), '--', username])
   let done = await remove()
-  // // 8: a process of the user is running.
+  // 8: a process of the user is running.
   if (done.code === 8 && force) {
     await run('pkill', ['-KILL', '-U', String(uid)])
     for (let tries = 0; done.code === 8 && tries < 20; tries++) {
@@ -113,7 +113,7 @@ export async function deleteUser({
       message: 'The user has running processes. Set `force=true` to terminate them.',
       details: { reason: done.stderr },
     })
-  // // 12: the user was deleted, but its home folder couldn't be removed or didn't exist.
+  // 12: the user was deleted, but its home folder couldn't be removed or didn't exist.
   if (done.code !== 0 && done.code !== 12) refuseDone(done, {})
   return {}
 }
@@ -164,7 +164,7 @@ async function found(username: string): Promise<MachineUser> {
 
 function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never {
   return refuse(codes[code] ?? 'invalid_state', {
-    // // 6: a group doesn't exist. The user itself was checked before.
+    // 6: a group doesn't exist. The user itself was checked before.
     ...(code === 6 && { param: 'groups' }),
     message: stderr || 'The system rejected the change.',
     details: { exit_code: code },

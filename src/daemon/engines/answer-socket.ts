@@ -1,9 +1,9 @@
-/** HTTP on the unix socket of an engine's own process. */
+/** HTTP over the Unix socket of an engine process. */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 
 const MOST_BODY = 64 * 1024 * 1024
 
-/** 400 of OpenAI's shape. */
+/** A 400 in OpenAI's error format. */
 export class BadRequest extends Error {
   override name = 'BadRequest'
   readonly param: string | null
@@ -15,7 +15,7 @@ export class BadRequest extends Error {
   }
 }
 
-/** Listens, says so on standard output with `more`, and ends with its standard input. */
+/** Listens, prints `{"ready": true}` with `more` to stdout, and exits when stdin closes. */
 export function answerSocket(
   socket: string,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
@@ -42,7 +42,10 @@ export function json(response: ServerResponse, status: number, body: object): vo
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** An error in OpenAI's shape; in the middle of a stream, the connection breaks, which no client takes for an end. */
+/**
+ * Sends an error in OpenAI's format. In the middle of a stream it breaks the connection, which no client mistakes
+ * for the end.
+ */
 function refuseAnswer(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy()
   const bad = error instanceof BadRequest

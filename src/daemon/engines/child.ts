@@ -1,4 +1,4 @@
-/** An engine's own process: its name, then the words that it takes. */
+/** Runs an engine process: the engine's name, then its arguments. */
 export async function runEngine([engine, ...words]: readonly string[]): Promise<void> {
   if (engine === 'llama') return (await import('./llama/child.ts')).runLlama(words)
   if (engine === 'sherpa') return (await import('./sherpa/child.ts')).runSherpa(words)

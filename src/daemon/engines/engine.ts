@@ -5,16 +5,16 @@ export type EngineName = EngineRow['name']
 export type EngineRow = Output<'engine.control'>['engines'][number]
 export type ModelRow = Output<'engine.models'>['models'][number]
 
-/** `auto`: llama.cpp uses a graphics card where it finds one. */
+/** `auto`: llama.cpp uses a graphics card if it finds one. */
 export type Gpu = 'auto' | 'off'
 
-/** Tokens of context that llama.cpp gives a model, unless told otherwise. */
+/** The default context of llama.cpp models, in tokens. */
 export const DEFAULT_CONTEXT = 8_192
 
-/** A model's answer to a call: OpenAI's JSON, or its server-sent events. */
+/** OpenAI's JSON or server-sent events. */
 export interface Answer {
   status: number
-  /** `application/json`, `text/event-stream` */
+  /** `application/json` or `text/event-stream`. */
   type: string
   body: AsyncIterable<Uint8Array>
 }
@@ -30,7 +30,7 @@ export interface Call {
 
 export type Phase = z.output<typeof InstallProgress>['phase']
 
-/** Bytes done of those to do; a total of 0 cannot be told. */
+/** Bytes completed of `total`; 0 if unknown. */
 export type Progress = (phase: Phase, completed: number, total: number) => void
 
 /** A program on this computer that runs models. */
@@ -40,7 +40,7 @@ export interface Engine {
   start(progress: Progress, signal: AbortSignal): Promise<void>
   stop(): Promise<void>
   models(): Promise<ModelRow[]>
-  /** Frees the memory that a model takes; null: all of them. */
+  /** Frees a model's memory. Null: all models. */
   unload(model: string | null): Promise<void>
   remove(model: string): Promise<void>
   call(call: Call): Promise<Answer>

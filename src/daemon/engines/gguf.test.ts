@@ -10,7 +10,7 @@ import { readGguf } from './gguf.ts'
 
 const { bytes } = tinyGguf()
 
-test('the head of a model is read; a file that was cut, is empty or is something else is refused with the reason', async (t) => {
+test('a model’s header is read, and a truncated, empty or different file is rejected with the reason', async (t) => {
   const room = await mkdtemp(join(tmpdir(), 'uk-gguf-'))
   t.after(() => rm(room, { recursive: true, force: true }))
   const path = join(room, 'model')
@@ -43,7 +43,7 @@ test('the head of a model is read; a file that was cut, is empty or is something
     )
 })
 
-test('whatever bytes a head has, it is read or refused, and nothing else happens', async (t) => {
+test('any bytes in a header are either read or rejected', async (t) => {
   const room = await mkdtemp(join(tmpdir(), 'uk-gguf-'))
   t.after(() => rm(room, { recursive: true, force: true }))
   const path = join(room, 'model')

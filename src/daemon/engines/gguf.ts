@@ -1,5 +1,5 @@
 /**
- * The head of a GGUF file, read and checked before any engine loads it: an engine crashes on what its writer did not mean.
+ * Reads and validates the header of a GGUF file before an engine loads it, since engines crash on invalid files.
  * Format: ggml's docs/gguf.md, versions 2 and 3.
  */
 import { type FileHandle, open } from 'node:fs/promises'
@@ -10,7 +10,7 @@ export interface GgufHead {
   name: string | null
   context_length: number | null
   quantization: string | null
-  /** Whether it can be asked to talk: it brings a template for chats. */
+  /** Whether it includes a chat template. */
   chat: boolean
 }
 
@@ -18,12 +18,12 @@ const MOST_HEAD = 256 * 1024 * 1024
 const MOST_KEYS = 100_000
 const MOST_TENSORS = 1_000_000
 
-/** Sizes of the scalar kinds 0–7 and 10–12: u8 i8 u16 i16 u32 i32 f32 bool … u64 i64 f64. */
+/** Sizes of scalar kinds 0–7 and 10–12: u8 i8 u16 i16 u32 i32 f32 bool … u64 i64 f64. */
 const SIZE: Record<number, number> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 }
 const STRING = 8
 const ARRAY = 9
 
-/** `[values of a block, bytes of a block]` by ggml's type number, from ggml.c; null is a type that is not known here. */
+/** `[values per block, bytes per block]` by ggml type number, from ggml.c. Null: unknown type. */
 const BLOCK: Record<number, readonly [number, number]> = {
   0: [1, 4],
   1: [1, 2],
@@ -66,7 +66,7 @@ const FILE_TYPE: Record<number, string> = {
   32: 'BF16',
 }
 
-/** 400 `invalid_parameter` for a file that is not GGUF, or whose tensors lie beyond its end. */
+/** Throws 400 `invalid_parameter` if the file isn't GGUF or its tensors extend past its end. */
 export async function readGguf(path: string): Promise<GgufHead> {
   await using file = await open(path, 'r')
   const size = (await file.stat()).size
@@ -107,7 +107,7 @@ function broken(why: string): never {
   return refuse('invalid_parameter', { param: 'source', message: `This model file can’t be loaded: ${why}.` })
 }
 
-/** Reads forward, a piece of the file at a time. */
+/** Reads the file forward in chunks. */
 class Reader {
   readonly #file: FileHandle
   readonly #size: number
@@ -137,7 +137,7 @@ class Reader {
   skip(length: number): void {
     if (this.at + length > Math.min(this.#size, MOST_HEAD)) broken('its header extends past the end of the file')
     this.at += length
-    // Behind the piece: the next read begins there.
+    // Past the chunk: the next read starts there.
     if (this.at > this.#from + this.#piece.length) this.#piece = this.#piece.subarray(0, 0)
     if (this.#piece.length === 0) this.#from = this.at
   }
@@ -153,7 +153,7 @@ class Reader {
     return (await this.bytes(await this.count())).toString()
   }
 
-  /** Null for arrays, which are only passed over. */
+  /** Null for arrays, which are skipped. */
   async value(kind: number): Promise<string | number | boolean | null> {
     if (kind === STRING) return this.string()
     if (kind === ARRAY) return this.#array()
@@ -178,7 +178,7 @@ class Reader {
     return null
   }
 
-  /** The end of the next tensor's data, from the beginning of all data. */
+  /** The end of the next tensor's data, relative to the data section. */
   async tensorEnd(): Promise<number> {
     await this.string()
     const dimensions = (await this.bytes(4)).readUInt32LE()
@@ -188,7 +188,7 @@ class Reader {
     const type = (await this.bytes(4)).readUInt32LE()
     const offset = await this.count()
     const block = BLOCK[type]
-    // Of a type that is not known here, at least its beginning lies within the file.
+    // For an unknown type, checks only that the tensor starts within the file.
     return offset + (block ? Math.ceil(values / block[0]) * block[1] : 0)
   }
 }

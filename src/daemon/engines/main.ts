@@ -1,4 +1,4 @@
-/** The program of the engines' own processes; see `child.ts`. */
+/** The program of engine processes; see `child.ts`. */
 import { runEngine } from './child.ts'
 
 await runEngine(process.argv.slice(2))

@@ -1,21 +1,21 @@
-/**
- * Brings packages of an engine to this computer, from the npm registry that the machine is set to, without running install
- * scripts and without a compiler.
- */
+/** Installs an engine's packages from the machine's configured npm registry, without install scripts or a compiler. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '#core/errors.ts'
 import { forEngine } from '../environment.ts'
 
-/** `place` with its `node_modules` if `file` is in it, else null. */
+/** Returns `place` if its `node_modules` contains `file`, else null. */
 export const installedIn = (place: string, file: string): Promise<string | null> =>
   access(join(place, 'node_modules', file)).then(
     () => place,
     () => null,
   )
 
-/** Installs `packages` (`name@version`) as `place`. Several at once do it once each into a folder of their own, and the first one stays. */
+/**
+ * Installs `packages` (`name@version`) as `place`. Concurrent installations use separate folders, and the first to
+ * finish wins.
+ */
 export async function installPackages(
   { label, place, file }: { label: string; place: string; file: string },
   packages: readonly string[],
@@ -69,6 +69,6 @@ function endGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid!, 'SIGKILL')
   } catch {
-    // It has ended.
+    // Already exited.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An Ollama server on this computer, or one that speaks its API: ollama's docs/api.md. Its own names of models are kept. It
- * answers calls in OpenAI's shape under `/v1` by itself.
+ * An Ollama server on this computer, or one with the same API (ollama's docs/api.md). Model names are kept. Ollama
+ * itself answers calls in OpenAI's format under `/v1`.
  */
 import { spawn } from 'node:child_process'
 import { type IncomingMessage, request } from 'node:http'
@@ -22,11 +22,11 @@ const Tags = z.object({
   ),
 })
 const Running = z.object({
-  // Older servers do not say with how much context.
+  // Older servers don't report the context length.
   models: z.array(z.object({ name: z.string(), context_length: z.number().int().positive().nullish() })),
 })
 const Shown = z.object({
-  /** Lines of a name and its value. */
+  /** One name and value per line. */
   parameters: z.string().nullish(),
   model_info: z.record(z.string(), z.unknown()).nullish(),
   capabilities: z.array(z.string()).nullish(),
@@ -39,22 +39,22 @@ const Pulled = z.object({
   completed: z.number().optional(),
 })
 
-/** An answer to what is asked about models, not by them. */
+/** Size limit of responses about models. */
 const MOST_ANSWER = 8 * 1024 * 1024
-/** Checking a large model is done in silence. */
+/** Verifying a large model sends no output. */
 const PULL_SILENT_MS = 600_000
 /**
- * The context that a model is served with where nobody sets more: the least of ollama's docs/faq.md, whatever it was
- * trained with.
+ * The context of models that request no larger one: the minimum of ollama's docs/faq.md, whatever they were trained
+ * with.
  */
 const DEFAULT_CONTEXT = 4_096
-/** Hardly any text has more for each of its tokens on average. */
+/** Hardly any text averages more. */
 const BYTES_PER_TOKEN = 8
 
 interface Facts {
-  /** Tokens that it was trained with. */
+  /** Context in training, in tokens. */
   trained: number | null
-  /** Tokens that its own parameters ask for. */
+  /** Context requested by its parameters, in tokens. */
   asks: number | null
   embeds: boolean
 }
@@ -62,15 +62,15 @@ interface Facts {
 export class OllamaEngine implements Engine {
   readonly name = 'ollama'
   readonly #origin: URL
-  /** Tokens of context that the server gives a model that does not ask for more. */
+  /** The server's default context, in tokens. */
   readonly #context: number
   readonly #facts = new Map<string, Facts>()
-  /** Tokens of context, by model, as it was loaded last. */
+  /** Context of each model when last loaded, in tokens. */
   readonly #loadedWith = new Map<string, number>()
-  /** Tokens of context, by the name of a model, as they were told last. */
+  /** Context last reported for each model name, in tokens. */
   readonly #served = new Map<string, number>()
 
-  /** `http://127.0.0.1:11434`; `context`: `OLLAMA_CONTEXT_LENGTH`, where the server has one. */
+  /** `origin`: such as `http://127.0.0.1:11434`. `context`: `OLLAMA_CONTEXT_LENGTH` of the server, if set. */
   constructor(origin: string, context = DEFAULT_CONTEXT) {
     this.#origin = new URL(origin)
     this.#context = context
@@ -86,7 +86,7 @@ export class OllamaEngine implements Engine {
     }
   }
 
-  /** Begins `ollama serve` where the program is there. */
+  /** Starts `ollama serve` if the program is installed. */
   async start(_: Progress, signal: AbortSignal): Promise<void> {
     if ((await this.row()).status === 'running') return
     const child = spawn('ollama', ['serve'], {
@@ -111,7 +111,7 @@ export class OllamaEngine implements Engine {
     return refuse('not_supported', { message: 'Ollama wasn’t started by Ukiyo. Stop it on the computer.' })
   }
 
-  /** Throws where it does not answer: then nobody knows which models there are. */
+  /** Throws if the server doesn't answer, since its models are unknown then. */
   async models(): Promise<ModelRow[]> {
     const [tags, running] = await Promise.all([
       this.#ask(Tags, 'GET', '/api/tags', null, 5_000),
@@ -138,13 +138,13 @@ export class OllamaEngine implements Engine {
     )
   }
 
-  /** The context that a model is served with, which is mostly less than it was trained with. */
+  /** Returns the context a model is served with, usually smaller than in training. */
   #contextOf(key: string, { trained, asks }: Omit<Facts, 'embeds'>, loadedWith: number | null): number {
     if (loadedWith !== null) this.#loadedWith.set(key, loadedWith)
     return Math.min(this.#loadedWith.get(key) ?? asks ?? this.#context, trained ?? Infinity)
   }
 
-  /** A model that is asked for nothing and kept for no time leaves the memory. */
+  /** An empty request with `keep_alive` 0 unloads a model. */
   async unload(model: string | null): Promise<void> {
     const names =
       model === null ? (await this.#ask(Running, 'GET', '/api/ps', null)).models.map(({ name }) => name) : [model]
@@ -155,7 +155,7 @@ export class OllamaEngine implements Engine {
     await this.#ask(z.unknown(), 'DELETE', '/api/delete', { model })
   }
 
-  /** Fetches a model from Ollama's library. What was cut goes on with its next pull. */
+  /** Pulls a model from Ollama's library. An interrupted pull resumes. */
   async pull(model: string, progress: Progress, signal: AbortSignal): Promise<ModelRow> {
     progress('resolving', 0, 0)
     const layers: Layers = new Map()
@@ -172,13 +172,14 @@ export class OllamaEngine implements Engine {
     try {
       for await (const line of linesOf(response)) {
         const said = read(Pulled, line)
-        // Its errors come inside an answer that says 200.
+        // Errors arrive inside a 200 response.
         if (said.error !== undefined)
           refuse('upstream_error', { param: 'source', message: `Ollama couldn’t download the model: ${said.error}.` })
         done = said.status === 'success'
         if (said.status?.startsWith('verifying')) progress('verifying', summed(layers).total, summed(layers).total)
         if (said.digest === undefined || said.total === undefined) continue
-        // Layers begin one after the other, and one that goes on after a cut tells anew: the sum never goes back before users.
+        // Layers start one after the other, and a resumed layer restarts its count. Users never see the sum
+        // decrease.
         const completed = Math.max(said.completed ?? 0, layers.get(said.digest)?.completed ?? 0)
         layers.set(said.digest, { completed: Math.min(completed, said.total), total: said.total })
         const sum = summed(layers)
@@ -203,7 +204,7 @@ export class OllamaEngine implements Engine {
     }
   }
 
-  /** Ollama drops the beginning of what is too long without a word, so that is not asked of it. Null: it may fit. */
+  /** Rejects requests that Ollama would silently truncate at the start. Null: it may fit. */
   #tooLong(model: string, body: Buffer): Answer | null {
     const context = this.#served.get(model)
     if (context === undefined || body.length <= context * BYTES_PER_TOKEN) return null
@@ -223,7 +224,7 @@ export class OllamaEngine implements Engine {
     const facts = {
       trained: typeof length === 'number' ? length : null,
       asks: Number(/^num_ctx\s+"?(\d+)/m.exec(data.parameters ?? '')?.[1] ?? 0) || null,
-      // Older servers name no capabilities.
+      // Older servers report no capabilities.
       embeds: data.capabilities != null && data.capabilities.length > 0 && !data.capabilities.includes('completion'),
     }
     this.#facts.set(`${name} ${digest}`, facts)
@@ -275,7 +276,6 @@ export class OllamaEngine implements Engine {
   }
 }
 
-/** The bytes of each layer of a model. */
 type Layers = Map<string, { completed: number; total: number }>
 
 const summed = (layers: Layers): { completed: number; total: number } =>
@@ -284,14 +284,14 @@ const summed = (layers: Layers): { completed: number; total: number } =>
     total: 0,
   })
 
-/** The bytes of all texts in a request. */
+/** The number of bytes of all texts in a request. */
 function textBytes(part: unknown): number {
   if (typeof part === 'string') return part.startsWith('data:') ? 0 : Buffer.byteLength(part)
   if (typeof part !== 'object' || part === null) return 0
   return Object.values(part).reduce<number>((sum, inner) => sum + textBytes(inner), 0)
 }
 
-/** Reads an answer by its schema: whatever answers at Ollama's address may be something else. */
+/** Validates a response, since another program may be listening at Ollama's address. */
 function read<T extends z.ZodType>(schema: T, json: string): z.output<T> {
   const { data, success } = schema.safeParse(tryJson(json))
   return success ? data : refuse('upstream_error', { message: 'Ollama returned an unexpected response.' })
@@ -325,6 +325,6 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
     if (rest.length > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
     for (const line of lines) if (line.trim() !== '') yield line
   }
-  // Half a line is a cut.
+  // A partial line means the connection was cut.
   if (tryJson(rest) !== null) yield rest
 }

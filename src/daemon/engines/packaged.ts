@@ -3,13 +3,13 @@ import { refuse } from '#core/errors.ts'
 import type { EngineName, EngineRow, Progress } from './engine.ts'
 import { EngineProcess } from './process.ts'
 
-/** An engine that comes as packages. */
+/** An engine distributed as npm packages. */
 export interface Packages {
   name: EngineName
-  /** The engine's name for people. */
+  /** The display name. */
   label: string
   version: string
-  /** The folder below `folder` that holds `node_modules`, or null where it is not installed. */
+  /** The folder below `folder` with `node_modules`, or null if not installed. */
   installed(folder: string): Promise<string | null>
   install(folder: string, signal: AbortSignal): Promise<string>
 }
@@ -17,13 +17,13 @@ export interface Packages {
 export interface PackagedOptions {
   /** The folder where the engine is installed. */
   folder: string
-  /** The program that runs the engine's own process, before its arguments. */
+  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
-  /** The words of the process behind its engine's name, given the socket to listen on and where the packages are. */
+  /** The process's arguments after the engine's name: the socket to listen on and the location of the packages. */
   words(socket: string, place: string): readonly string[]
 }
 
-/** An engine that is installed where it is absent, and runs in a process of its own. */
+/** An engine that is installed on demand and runs in a separate process. */
 export class PackagedEngine {
   readonly process: EngineProcess
   readonly #packages: Packages
@@ -47,7 +47,7 @@ export class PackagedEngine {
     return { name, status, version: there ? version : null, reason: this.process.reason }
   }
 
-  /** Installs it where it is absent. */
+  /** Installs the engine if needed. */
   async start(progress: Progress, signal: AbortSignal): Promise<void> {
     this.#installing = true
     try {
@@ -61,7 +61,7 @@ export class PackagedEngine {
     await this.process.start()
   }
 
-  /** Refuses with `engine_not_ready` where it is absent. */
+  /** Throws `engine_not_ready` if not installed. */
   async place(): Promise<string> {
     const { label, installed } = this.#packages
     return (

@@ -8,7 +8,7 @@ import { takeLock } from '../lock.ts'
 import { EngineProcess, sweepRooms } from './process.ts'
 import { ModelStore } from './store.ts'
 
-/** A folder of its own, and what makes one in it. */
+/** Creates a folder and a function that creates engines in it. */
 async function place() {
   const folder = await mkdtemp(join(tmpdir(), 'uk-place-'))
   return {
@@ -22,7 +22,7 @@ async function place() {
   }
 }
 
-test('an engine whose program is not there any more refuses calls and says why, and the daemon goes on', async () => {
+test('an engine whose program is missing rejects calls with the reason, and the daemon keeps running', async () => {
   await using engine = new EngineProcess({ label: 'llama.cpp', program: ['/no/such/node'], words: async () => [] })
   const refused = { code: 'engine_not_ready', message: /^llama\.cpp didn’t start: .*ENOENT/ }
   await assert.rejects(engine.start(), refused)
@@ -30,7 +30,7 @@ test('an engine whose program is not there any more refuses calls and says why, 
   await assert.rejects(engine.start(), refused, 'it is tried again')
 })
 
-test('an engine that is killed between two calls answers the next one, at whichever moment it comes', async () => {
+test('an engine that was killed between two calls answers the next one, whenever it arrives', async () => {
   const answers = `require('node:http').createServer((_, out) => out.end(String(process.pid)))
     .listen(process.argv[1], () => console.log('{"ready":true}'))`
   const program = [process.execPath, '-e', answers]
@@ -44,13 +44,13 @@ test('an engine that is killed between two calls answers the next one, at whiche
     assert.notEqual(now, before)
     before = now
   }
-  // Who only looks at it begins nothing.
+  // Reading the status starts nothing.
   process.kill(before, 'SIGKILL')
   await assert.rejects(engine.ask('/', {}, null, null), { code: 'engine_not_ready' })
   while (engine.status !== 'failed') await new Promise((resolve) => setImmediate(resolve))
 })
 
-test('a daemon that begins removes the folders of engines that killed ones left, and nobody else’s', async () => {
+test('a starting daemon removes the engine folders of killed daemons and no others', async () => {
   await using here = await place()
   await using elsewhere = await place()
   const dead = await here.room('uk-engine-dead', '999999999 1')
@@ -68,7 +68,7 @@ test('a daemon that begins removes the folders of engines that killed ones left,
   )
 })
 
-test('what installations left goes after a week, and a model called x.part keeps what is beside it', async () => {
+test('remains of installations are deleted after a week, and a model called x.part keeps its files', async () => {
   await using here = await place()
   const mark = '0123456789ab'
   const kept = ['x.part.gguf', 'x.part.json', `y.${mark}.part.gguf`, `y.${mark}.part.json`, 'z.part']

@@ -11,9 +11,9 @@ import { isHeld, takeLock } from '../lock.ts'
 import type { EngineRow } from './engine.ts'
 
 const START_MS = 60_000
-/** The time from a broken connection to the end of the process that held it. */
+/** The time from a broken connection to the exit of its process. */
 const END_MS = 2_000
-/** The name of the folder of a running engine, and the file in it that names the daemon. */
+/** The prefix of a running engine's folder, and the file in it that names the daemon. */
 const ROOM = 'uk-engine-'
 const HOLDER = 'holder'
 
@@ -23,15 +23,15 @@ interface Running {
 }
 
 export interface ProcessOptions {
-  /** The engine's name for people. */
+  /** The display name. */
   label: string
-  /** The program that runs an engine's process, before its words. */
+  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
-  /** The words of the program, given the socket to listen on. Refuses with `engine_not_ready` what is not installed. */
+  /** The program's arguments. Throws `engine_not_ready` if not installed. */
   words(socket: string): Promise<readonly string[]>
 }
 
-/** An engine in a process of its own, which answers HTTP on a unix socket: begun when it is first needed, and again after it crashed. */
+/** A separate engine process with HTTP on a Unix socket, started on first use and again after a crash. */
 export class EngineProcess implements AsyncDisposable {
   readonly #options: ProcessOptions
   #running: Promise<Running> | null = null
@@ -42,12 +42,12 @@ export class EngineProcess implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Null: it does not run, and nothing went wrong. */
+  /** Null: not running, without an error. */
   get status(): Extract<EngineRow['status'], 'running' | 'failed'> | null {
     return this.#running ? 'running' : this.#reason === null ? null : 'failed'
   }
 
-  /** The reason why the engine does not run. */
+  /** Why the engine isn't running. */
   get reason(): string | null {
     return this.#reason
   }
@@ -96,7 +96,7 @@ export class EngineProcess implements AsyncDisposable {
       await rm(room, { recursive: true, force: true })
       throw error
     })
-    // Only what a program needs to run: no credential of the daemon's own.
+    // Only what a program needs, without the daemon's credentials.
     const env = Object.fromEntries(
       ['PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH', 'CUDA_VISIBLE_DEVICES'].flatMap((name) =>
         process.env[name] === undefined ? [] : [[name, process.env[name]]],
@@ -115,7 +115,7 @@ export class EngineProcess implements AsyncDisposable {
       )
       void rm(room, { recursive: true, force: true })
     })
-    // The program is not there, or may not be run: nothing has begun that could exit.
+    // The program is missing or not executable, so there will be no `exit` event.
     child.once('error', (error) => {
       said = error.message
       void rm(room, { recursive: true, force: true })
@@ -134,8 +134,8 @@ export class EngineProcess implements AsyncDisposable {
   }
 
   /**
-   * Asks it, begun first where it does not run. What has a body is work: where the engine ended before it answered, as it
-   * may between two calls, it is begun again and asked once more. Refuses with `engine_not_ready` where that one ends too.
+   * Sends a request. One with a body starts the engine if needed and is retried once if the engine exited before
+   * answering, as it may between two calls. Throws `engine_not_ready` if the retry fails too.
    */
   async ask(
     path: string,
@@ -154,7 +154,7 @@ export class EngineProcess implements AsyncDisposable {
   }
 }
 
-/** Refuses with `engine_not_ready` where the engine ends before it answers. */
+/** Throws `engine_not_ready` if the engine exits before answering. */
 const answerOf = (
   socketPath: string,
   path: string,
@@ -178,7 +178,7 @@ const answerOf = (
     asked.end(body ?? undefined)
   })
 
-/** Whether a process has ended, or does so at once: its connections break a moment before its end is known. */
+/** Whether the process has exited or is about to: its connections break shortly before `exit`. */
 const ends = (child: ChildProcess): Promise<boolean> =>
   new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve(true)
@@ -189,14 +189,14 @@ const ends = (child: ChildProcess): Promise<boolean> =>
     })
   })
 
-/** The program that runs the engines' own processes where the daemon is not one bundled file. */
+/** The program of engine processes if the daemon isn't bundled. */
 export const ownProgram = (): readonly string[] => [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
   fileURLToPath(new URL('./main.ts', import.meta.url)),
 ]
 
-/** An answer to its end; one that breaks off says that it was the engine that ended. */
+/** Yields a whole response. An interrupted one reports that the engine exited. */
 export async function* wholeAnswer(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     yield* response as AsyncIterable<Buffer>
@@ -207,8 +207,8 @@ export async function* wholeAnswer(response: IncomingMessage, signal: AbortSigna
 }
 
 /**
- * Removes what daemons left that were killed: folders of this user alone, of nobody who lives. Nobody else can put another
- * folder, or a link, in the place of one that is ours: the folder for temporary files is sticky.
+ * Removes folders left by killed daemons of this user. The temporary folder is sticky, so no other user can replace
+ * ours with another folder or a link.
  */
 export async function sweepRooms(folder: string = tmpdir()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
@@ -217,7 +217,7 @@ export async function sweepRooms(folder: string = tmpdir()): Promise<void> {
     const found = await lstat(room).catch(() => null)
     if (!found?.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) continue
     const holder = join(room, HOLDER)
-    // One that has just begun has named nobody yet.
+    // A folder just created has no holder file yet.
     if (!(await lstat(holder).catch(() => null))?.isFile() || isHeld(holder)) continue
     await rm(room, { recursive: true, force: true }).catch(() => {})
   }

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import type { EnginesOptions } from './engines.ts'
 
-/**
- * The settings of engines for local models that the machine's owner gives by the flags of `uk computer run`. They are
- * kept on the machine.
- */
+/** Settings of local engines from the flags of `uk computer run`, stored on the machine. */
 export const KeptEngines = z
   .object({
     context: z.coerce.number().int().min(256).max(10_000_000),
@@ -16,7 +13,7 @@ export const KeptEngines = z
   .partial()
 export type KeptEngines = z.infer<typeof KeptEngines>
 
-/** The settings' flags of `uk computer run`, and what each takes. */
+/** Maps settings to flags of `uk computer run`. */
 export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; takes: string }>> = {
   context: { flag: 'engine_context', takes: 'a number of tokens, 256 or more' },
   gpu: { flag: 'engine_gpu', takes: '`auto` or `off`' },
@@ -25,13 +22,12 @@ export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; ta
   ollama: { flag: 'ollama', takes: 'a URL' },
 }
 
-/** The environment's settings of Ollama, as its own programs read them. */
+/** Ollama's settings from the environment, parsed as Ollama does. */
 export function engineSettings(env: Readonly<Record<string, string | undefined>>): Partial<EnginesOptions> {
   const context = Number(env.OLLAMA_CONTEXT_LENGTH)
   return { ollama: ollamaAt(env.OLLAMA_HOST), ...(context > 0 && { ollamaContext: context }) }
 }
 
-/** The settings with the kept ones above the environment's. */
 export const keptSettings = ({ context, gpu, ollama, fetch_allow, folder }: KeptEngines): Partial<EnginesOptions> => ({
   ...(context !== undefined && { context }),
   ...(gpu !== undefined && { gpu }),
@@ -42,12 +38,12 @@ export const keptSettings = ({ context, gpu, ollama, fetch_allow, folder }: Kept
 
 const PORT = 11_434
 
-/** The address of an Ollama, without a path. */
+/** Parses an Ollama address without a path. */
 export function ollamaAt(words = ''): string {
   const given = words.trim()
   const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
   if (given === '' || url === null) return `http://127.0.0.1:${PORT}`
-  // What a server listens on everywhere is not an address to call.
+  // A wildcard listen address can't be called.
   const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
   const port = url.port || (/^https?:\/\//.test(given) || given.endsWith(':80') ? '' : String(PORT))
   return `${url.protocol}//${host}${port === '' ? '' : `:${port}`}`

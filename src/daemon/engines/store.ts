@@ -8,7 +8,7 @@ import { readGguf } from './gguf.ts'
 import type { SpeechModel } from './speech-model/model-files.ts'
 import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
 
-/** The facts that are kept beside a model. */
+/** Metadata stored beside a model. */
 interface Kept {
   /** Absent: `llama`. */
   engine?: 'sherpa'
@@ -18,17 +18,17 @@ interface Kept {
   context_length: number | null
   quantization: string | null
   embeds?: boolean
-  /** The key of the installation that brought it. */
+  /** The key of the installation request. */
   key?: string
 }
 
 type StoredEngine = Exclude<ModelRow['engine'], 'ollama'>
 const ENDS: Readonly<Record<StoredEngine, string>> = { llama: '.gguf', sherpa: '.speech' }
 
-/** A broken-off download is gone on with for so long. */
+/** How long an interrupted download can be resumed. */
 const KEEP_PARTS_MS = 7 * 86_400_000
 
-/** `path`: the file of llama.cpp, the folder of sherpa-onnx. */
+/** `path`: a file for llama.cpp, a folder for sherpa-onnx. */
 export interface StoredModel {
   row: Omit<ModelRow, 'loaded'>
   path: string
@@ -36,8 +36,8 @@ export interface StoredModel {
 }
 
 /**
- * The models that this computer keeps: `NAME.gguf` of llama.cpp or the folder `NAME.speech` of sherpa-onnx, with `NAME.json`, in
- * one folder; `NAME.HASH.part` while one arrives.
+ * Models stored on this computer in one folder: `NAME.gguf` for llama.cpp or the folder `NAME.speech` for
+ * sherpa-onnx, each with `NAME.json`, and `NAME.HASH.part` during a download.
  */
 export class ModelStore {
   readonly folder: string
@@ -46,7 +46,7 @@ export class ModelStore {
     this.folder = folder
   }
 
-  /** The file in which a model's bytes grow, by its source: another source under the same name begins anew. */
+  /** Returns the partial file for a model and source. Another source under the same name starts over. */
   async partFor(name: string, source: string): Promise<string> {
     checkName(name)
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
@@ -54,7 +54,7 @@ export class ModelStore {
     return join(this.folder, `${name}.${mark}.part`)
   }
 
-  /** Puts a whole file in its place, once its head says that it is a model; an archive is unpacked. */
+  /** Stores a complete download after its header was validated. Archives are unpacked. */
   async add(name: string, part: string, sha256: string, key: string, signal: AbortSignal): Promise<StoredModel> {
     checkName(name)
     const { size } = await stat(part)
@@ -110,17 +110,16 @@ export class ModelStore {
     await writeFile(join(this.folder, `${name}.json`), JSON.stringify(kept))
   }
 
-  /** The stored models of one engine. */
   async list(engine: StoredEngine): Promise<StoredModel[]> {
     const files = await readdir(this.folder).catch(() => [])
     const end = ENDS[engine]
     const names = files.filter((file) => file.endsWith(end)).map((file) => file.slice(0, -end.length))
-    // One may be removed meanwhile, or be somebody else's file.
+    // A file may be removed meanwhile or not be ours.
     const found = await Promise.all(names.map((name) => this.find(name).catch(() => null)))
     return found.filter((one) => one !== null).filter(({ row }) => row.engine === engine)
   }
 
-  /** The model that an installation has brought, or null. Refuses with `already_exists` where another one of that name is here. */
+  /** Returns the model an installation stored, or null. Throws `already_exists` if another model has the name. */
   async broughtBy(key: string, name: string): Promise<StoredModel | null> {
     checkName(name)
     const kept = await this.#kept(name)
@@ -130,7 +129,7 @@ export class ModelStore {
     return refuse('already_exists', { param: 'name', message: `The computer already has a model named ${name}.` })
   }
 
-  /** Removes what installations left that nobody went on with. */
+  /** Deletes abandoned partial downloads. */
   async sweep(clock?: Clock): Promise<void> {
     const parts = new Map<string, string>()
     const files = new Set(await readdir(this.folder).catch(() => []))
@@ -157,7 +156,7 @@ export class ModelStore {
         digest: kept?.digest ?? null,
         context_length: kept?.context_length ?? null,
         quantization: kept?.quantization ?? null,
-        // A folder came to its place whole.
+        // Folders are moved into place complete, so their size isn't checked.
         status: there.isDirectory() || kept?.size_bytes === there.size ? 'ready' : 'broken',
         embeds: kept?.embeds ?? false,
       },
@@ -185,7 +184,7 @@ export class ModelStore {
   }
 }
 
-/** Whether an installation left it: a model may be called `x.part`, and have `x.part.json` beside it. */
+/** Whether an installation left this file. A model may also be called `x.part`, with `x.part.json`. */
 function isPart(file: string, files: ReadonlySet<string>): boolean {
   if (!/\.[0-9a-f]{12}\.part(\.json)?$|\.speech\.part$/.test(file)) return false
   const model = file.endsWith('.json') ? file.slice(0, -'.json'.length) : null

@@ -16,7 +16,7 @@ import { needs } from '#test/needs.ts'
 const bytes = (...parts: (string | number)[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
 
-test('a name that is not UTF-8 is listed with a path by which it is looked at, read, written, entered and removed', async () => {
+test('a name that isn’t UTF-8 is listed with a path that works for every operation', async () => {
   await using box = await machine()
   const folder = bytes(`${box.root}/caf`, 0xe9)
   await mkdir(folder)
@@ -37,7 +37,7 @@ test('a name that is not UTF-8 is listed with a path by which it is looked at, r
   assert.deepEqual([again.entry!.path, await readFile(inner, 'utf8')], [path, 'new'])
   const made = await box.open('fs.mkdir', { path: `${shown!.path}/%C3(/deep`, parents: true }).output
   assert.equal(made.path, `${shown!.path}/%C3(/deep`)
-  // In an archive, whose names are text, each of two keeps a name of its own.
+  // Archives need text names, so each of the two gets a unique one.
   const { bytes: tar } = await download(box.open, { path: shown!.path, archive: 'tar' })
   const names = execFileSync('tar', ['-t'], { input: tar }).toString().split('\n').toSorted()
   assert.deepEqual(names.filter(Boolean), ['%C3(', '%C3(/deep', '100%25%FF%3F%23'])
@@ -46,7 +46,7 @@ test('a name that is not UTF-8 is listed with a path by which it is looked at, r
   assert.deepEqual(await readdir(box.root), [])
 })
 
-test('the same path by its text and by its URI is one; a URI that is none is refused, and leads nowhere else', async (t) => {
+test('a path as text and as URI is the same, and an invalid URI is rejected', async (t) => {
   await using box = await machine()
   const files = await filesIn(t, [box.root])
   await writeFile(join(box.root, 'naïve 1.txt'), 'x')
@@ -69,7 +69,7 @@ test('the same path by its text and by its URI is one; a URI that is none is ref
   )
 })
 
-test('the allowed folder itself is looked at, by its path and through a symlink; the one above it is not', async (t) => {
+test("the allowed folder itself can be read by its path and through a symlink, and its parent can't", async (t) => {
   await using box = await machine()
   const root = join(box.root, 'allowed')
   await mkdir(root)
@@ -82,7 +82,7 @@ test('the allowed folder itself is looked at, by its path and through a symlink;
   assert.equal((await files['fs.stat']({ path: join(box.root, 'way') })).path, root)
   assert.equal((await files['fs.stat']({ path: join(root, 'self') })).type, 'symlink')
   assert.deepEqual(await files['fs.mkdir']({ path: root, parents: true }), row)
-  // Whether there is something out there is told to nobody.
+  // The response doesn't reveal what exists outside.
   for (const path of [box.root, '/', join(box.root, 'other'), '/etc/passwd', '/etc/nothing/there']) {
     await assert.rejects(files['fs.stat']({ path }), refused('capability_denied'), path)
     await assert.rejects(files['fs.list']({ path, cursor: null, limit: 1 }), refused('capability_denied'), path)
@@ -93,7 +93,7 @@ test('the allowed folder itself is looked at, by its path and through a symlink;
   await assert.rejects(files['fs.stat']({ path: join(box.root, 'past') }), refused('capability_denied'))
 })
 
-test('a pipe, a socket and a device are refused at once, and nobody who waits at a pipe is let on', async (t) => {
+test('pipes, sockets and devices are rejected immediately without unblocking their writers', async (t) => {
   await using box = await machine()
   const pipe = join(box.root, 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -122,7 +122,7 @@ test('a pipe, a socket and a device are refused at once, and nobody who waits at
   assert.equal(await readFile(pipe, 'utf8'), 'through\n')
 })
 
-test('a file that grows while it is read comes as long as it was; one with holes comes with its zeros', async () => {
+test('a file that grows while being read is sent at its original length, and a sparse file with its zeros', async () => {
   await using box = await machine()
   const log = join(box.root, 'log')
   await writeFile(log, Buffer.alloc(2_000_000, 'a'))
@@ -148,7 +148,7 @@ test('a file that grows while it is read comes as long as it was; one with holes
 
 const TWENTY_THOUSAND = 20_000
 
-test('a folder of 20,000 entries comes in pages, each of them in order and none twice', async (t) => {
+test('a folder of 20,000 entries is paged in order without repeats', async (t) => {
   await using box = await machine()
   const folder = join(box.root, 'many')
   mkdirSync(folder)
@@ -156,7 +156,7 @@ test('a folder of 20,000 entries comes in pages, each of them in order and none 
   const files = await filesIn(t, [folder])
   let count = 0
   let last = ''
-  // As one that nobody changes; of one that is being changed each page is read anew.
+  // An old mtime, as for a folder that isn't changing. A changing one is read again for each page.
   utimesSync(folder, 1_700_000_000, 1_700_000_000)
   for (let cursor: string | null = null; ;) {
     const page = await files['fs.list']({ path: folder, cursor, limit: 1_000 })
@@ -170,7 +170,7 @@ test('a folder of 20,000 entries comes in pages, each of them in order and none 
     if (cursor === null) break
   }
   assert.equal(count, TWENTY_THOUSAND)
-  // What comes between two pages is on the one where it belongs, and what went is on none.
+  // An entry added between two pages appears in its place, and a removed one on none.
   const cursor = Buffer.from('entry-9998').toString('base64url')
   writeFileSync(join(folder, `${last}-new`), '')
   rmSync(join(folder, last))
@@ -207,7 +207,7 @@ const canMount = ((): boolean => {
 })()
 
 test(
-  'a full disk says how much it has and how much is needed, before the first byte or in the middle',
+  'a full disk reports its free space and the space needed, before the first byte or during the upload',
   needs(canMount, 'the right to mount'),
   async () => {
     using disk = smallDisk()!
@@ -224,10 +224,10 @@ test(
     }
     const two = Buffer.alloc(2 << 20, 'x')
     await assert.rejects(upload(box.open, two, { path, size: two.length }), numbers(two.length))
-    // Nobody said how long it is.
+    // The length is unknown.
     await assert.rejects(upload(box.open, two, { path, key: 'unknown' }), numbers(null))
     assert.deepEqual(readdirSync(disk.path), [])
-    // The room that was there at first is taken by somebody else.
+    // Another program takes the space that was free at first.
     const half = Buffer.alloc(600_000, 'x')
     const stream = box.open('fs.write', {
       path,
@@ -251,7 +251,7 @@ test(
     assert.deepEqual(readdirSync(disk.path), [])
     await upload(box.open, half, { path, key: 'raced', size: half.length })
     assert.ok((await readFile(path)).equals(half))
-    // Bytes are there, and no more files.
+    // The disk has bytes left but no inodes.
     for (let n = 0; n < 20; n++) {
       try {
         writeFileSync(join(disk.path, `file-${n}`), '')

@@ -18,13 +18,13 @@ export async function stat(roots: Roots, { path: given }: Input<'fs.stat'>): Pro
     await using _folder = folder
     return await entryAt(folder, name).catch((error) => refuseSystem(error, path))
   } catch (error) {
-    // The folder above an allowed one is out of reach, and it itself is not.
+    // The parent of an allowed folder is out of reach, but the folder itself isn't.
     if (isRefused(error, 'capability_denied')) return rootAt(roots, path, error)
     throw error
   }
 }
 
-/** The row of a folder that was allowed as such; of any other what was refused, whatever it is. */
+/** The entry of an allowed folder. Rethrows the refusal for any other. */
 async function rootAt(roots: Roots, path: Buffer, refused: unknown = null): Promise<Entry> {
   await using folder = await roots.openFolder(path).catch((error: unknown) => Promise.reject(refused ?? error))
   if (refused !== null && !(await roots.isRoot(folder.path))) throw refused
@@ -38,8 +38,8 @@ async function rowOfFolder({ path, handle }: Folder): Promise<Entry> {
 }
 
 /**
- * Makes a folder. With `parents`, those above it as well, and a folder that exists is fine, also behind a symlink, as
- * with `mkdir -p`.
+ * Creates a folder. With `parents`, creates missing ones too and accepts an existing folder or a symlink to one,
+ * like `mkdir -p`.
  */
 export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mkdir'>): Promise<Entry> {
   const path = readPath(given)
@@ -48,7 +48,7 @@ export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mk
   for (let there = path; !(await isFolder(there)); there = parentOf(there)) missing.unshift(there)
   for (const each of missing)
     await makeOne(each).catch((error) => {
-      // Two callers at once: what counts is that it is there.
+      // Concurrent callers: it only matters that it exists.
       if (!isRefused(error, 'already_exists')) throw error
     })
   await using folder = await roots.openFolder(path)
@@ -59,7 +59,7 @@ export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mk
       await using _folder = await roots.openFolder(one)
       return true
     } catch (error) {
-      // A file or a symlink without a folder behind it is in the way.
+      // A file or a broken symlink has the name.
       if (!isRefused(error, 'capability_denied') && (await isThere(one)))
         return refuse('already_exists', {
           param: 'path',
@@ -89,7 +89,7 @@ export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mk
   }
 }
 
-/** Removes a file, a symlink (never what it points to), an empty folder, or with `recursive` a folder and all in it. */
+/** Removes a file, a symlink (never its target), an empty folder, or with `recursive` a folder and its contents. */
 export async function remove(
   roots: Roots,
   { path: given, recursive }: Input<'fs.remove'>,
@@ -112,7 +112,7 @@ export async function remove(
   }
 }
 
-/** How often a long removal reports its progress. */
+/** How often a long removal reports progress. */
 const TELL_MS = 1_000
 
 interface Removing {
@@ -140,7 +140,7 @@ async function removeAt(folder: Folder, name: Buffer, how: Removing): Promise<nu
   return removed + 1
 }
 
-/** The count for a path that somebody else removed first. */
+/** Counts 0 if another program removed the path first. */
 function gone(error: unknown): number {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0
   throw error

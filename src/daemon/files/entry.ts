@@ -8,7 +8,7 @@ import type { Folder } from './within.ts'
 
 export type Entry = z.infer<typeof EntrySchema>
 
-/** The row of a name in a folder; a symlink is shown, not followed. Throws what the system says. */
+/** Returns the entry for a name in a folder, without following a symlink. Throws system errors. */
 export async function entryAt(folder: Folder, name: Buffer): Promise<Entry> {
   const stats = await lstat(folder.at(name))
   const target = stats.isSymbolicLink() ? await readlink(folder.at(name)).catch(() => null) : null
@@ -42,7 +42,7 @@ export async function rowOf({
 const names = new Map<number, string | null>()
 let readAt = 0
 
-/** The owner's name by `/etc/passwd`, which is read again after a minute; the number where it has no name. */
+/** The owner's name from `/etc/passwd`, cached for a minute, or the UID if it has none. */
 async function ownerName(uid: number): Promise<string> {
   if (Date.now() - readAt > 60_000) {
     readAt = Date.now()

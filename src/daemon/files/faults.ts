@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { Refusal, refuse } from '#core/errors.ts'
 import { pathText } from '#core/files/file-path.ts'
 
-/** Turns what the operating system said (`error.code` of Node's fs) into a refusal that names the path. */
+/** Converts a system error (`error.code` of Node's fs) to a refusal with the path. */
 export function refuseSystem(error: unknown, path: Buffer): never {
   if (error instanceof Refusal) throw error
   const code = error instanceof Error && 'code' in error ? error.code : undefined
@@ -56,7 +56,7 @@ export function refuseSystem(error: unknown, path: Buffer): never {
   }
 }
 
-/** True where the disk, or a quota on it, has no room left. */
+/** Whether the disk or a quota is full. */
 export const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 
@@ -64,7 +64,7 @@ interface Place {
   at(name: string): Buffer
 }
 
-/** The same for what makes something in a folder: a disk that has no room for it says how much it has. */
+/** Like `refuseSystem`, for operations that create something. A full disk reports its free space. */
 export async function refuseMaking(folder: Place, error: unknown, path: Buffer): Promise<never> {
   if (!isFull(error)) return refuseSystem(error, path)
   return 'code' in (error as object) && (error as NodeJS.ErrnoException).code === 'EDQUOT'
@@ -72,7 +72,7 @@ export async function refuseMaking(folder: Place, error: unknown, path: Buffer):
     : refuseFull(folder, null)
 }
 
-/** The account may have no more on this disk, whatever room the disk has. */
+/** The account's quota is used up, regardless of the disk's free space. */
 const refuseQuota = (): never =>
   refuse('storage_full', {
     message: 'The disk quota of the user the daemon runs as is used up.',

@@ -17,7 +17,7 @@ const room = async (t: { after(fn: () => Promise<void>): void }): Promise<string
   return path
 }
 
-test('a folder is listed page by page in the order of names, also those that are not UTF-8, and what comes meanwhile moves nothing', async (t) => {
+test('a folder is paged in name order, including names that aren’t UTF-8, and new entries shift nothing', async (t) => {
   const root = await room(t)
   for (const name of ['b', 'a', 'd', 'ü']) await writeFile(join(root, name), name)
   await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0x41])]), '')
@@ -42,7 +42,7 @@ test('a folder is listed page by page in the order of names, also those that are
   assert.equal(second.next_cursor, null)
 })
 
-test('a folder of 4,000 names is read in pages without one twice or left out', async (t) => {
+test('a folder of 4,000 names is paged without repeats or gaps', async (t) => {
   const root = await room(t)
   for (let n = 0; n < 4_000; n += 500)
     await Promise.all(Array.from({ length: 500 }, (_, i) => writeFile(join(root, `n${n + i}`), '')))
@@ -58,7 +58,7 @@ test('a folder of 4,000 names is read in pages without one twice or left out', a
   assert.equal(seen.length, 4_000)
 })
 
-test('a page ends early where its rows are longer than one answer, and the next one goes on there', async (t) => {
+test('a page ends early if its rows exceed one message, and the next page continues there', async (t) => {
   const root = await room(t)
   const names = Array.from({ length: 300 }, (_, i) => `${String(i).padStart(3, '0')}-${'x'.repeat(200)}`)
   for (const name of names) await writeFile(join(root, name), '')
@@ -74,7 +74,7 @@ test('a page ends early where its rows are longer than one answer, and the next 
   assert.deepEqual(seen, names)
 })
 
-test('folders are made with their parents, and removed with all in them, but never through a symlink', async (t) => {
+test('folders are created with their parents and removed with their contents, but never through a symlink', async (t) => {
   const root = await room(t)
   const outside = await room(t)
   await writeFile(join(outside, 'keep'), 'kept')
@@ -93,7 +93,7 @@ test('folders are made with their parents, and removed with all in them, but nev
   assert.equal(await readFile(join(outside, 'keep'), 'utf8'), 'kept')
 })
 
-test('nothing outside the allowed folders is shown, made or removed, by whatever path', async (t) => {
+test('nothing outside the allowed folders is shown, created or removed through any path', async (t) => {
   const root = await room(t)
   const outside = await room(t)
   await writeFile(join(outside, 'secret'), '')
@@ -112,7 +112,7 @@ test('nothing outside the allowed folders is shown, made or removed, by whatever
   assert.deepEqual(await readdir(outside), ['secret'])
 })
 
-test('a folder that is swapped for a symlink in a loop never leads outside', async (t) => {
+test('a folder that is repeatedly swapped for a symlink never leads outside', async (t) => {
   const root = await room(t)
   const outside = await room(t)
   await writeFile(join(outside, 'secret'), '')
@@ -120,7 +120,7 @@ test('a folder that is swapped for a symlink in a loop never leads outside', asy
   await symlink(outside, join(root, 'link'))
   const files = await filesIn(t, [root])
   const list = (name: string) => files['fs.list']({ path: join(root, name), cursor: null, limit: 10 })
-  // At rest one is shown and the other denied; while they change places, either may come, and nothing else.
+  // Without swapping, one is shown and the other denied. During swapping, only these two results may occur.
   assert.deepEqual((await list('real')).entries, [])
   await assert.rejects(list('link'), { code: 'capability_denied' })
   const swaps = new Int32Array(new SharedArrayBuffer(4))
@@ -159,7 +159,7 @@ test('a folder that is swapped for a symlink in a loop never leads outside', asy
   await rename(join(root, 'real'), join(root, 'end')).catch(() => {})
 })
 
-test('browsing starts at the home if it is allowed, else at the first allowed folder that exists', async (t) => {
+test('browsing starts at the home folder if it is allowed, else at the first allowed folder that exists', async (t) => {
   const top = await realpath(await room(t))
   const [first, second, missing] = ['first', 'second', 'missing'].map((name) => join(top, name)) as [
     string,

@@ -16,19 +16,18 @@ interface Places {
   allowed: readonly string[]
   shut?: readonly string[]
   folder: string
-  /** The clock that tells which uploads nobody goes on with. Default: the machine's. */
+  /** Measures how long uploads are abandoned. Default: the machine's clock. */
   clock?: () => Clock
 }
 
 /**
- * The daemon's operations on files, below the folders that the machine's owner named (`--root`). `folder`: where it
- * keeps which uploads have begun; those that nobody goes on with are removed at the start, and each hour. `shut`:
- * folders that are kept from everybody.
+ * File operations below the folders allowed by the machine's owner (`--root`). `folder`: stores records of uploads;
+ * abandoned uploads are removed at start and hourly. `shut`: folders that are never accessible.
  */
 export function createFiles({ allowed, shut = [], folder, clock }: Places) {
   const roots = createRoots(allowed, shut)
   const parts = createParts(roots, folder, clock)
-  // What cannot be removed now is tried again in an hour.
+  // A failed removal is retried in an hour.
   const sweep = (): Promise<void> => parts.sweep().catch(() => {})
   let sweeping = sweep()
   const timer = setInterval(() => void (sweeping = sweeping.then(sweep)), SWEEP_MS)

@@ -152,7 +152,7 @@ const table: Record<Deed, string> = {
     =symlink to folder; =symlink to missing.txt; =symlink to missing/deep.txt; =symlink to loop;
     =symlink to ../outside/secret.txt; =symlink to ../outside; =symlink to /…/none.txt; =symlink to ..; =file;
     absent; outside; outside; wrong; absent; =other`,
-  // As `mkdir`: whatever has the name is in the way.
+  // Like `mkdir`: an existing name blocks it, whatever it is.
   'fs.mkdir': `
     taken; taken; =folder +none.txt/; taken; taken; taken; taken; taken; taken; taken; taken; taken; taken;
     taken; taken; =folder +folder/new.txt/; outside; outside; wrong; absent; taken`,
@@ -182,7 +182,7 @@ const table: Record<Deed, string> = {
   'fs.upload_drop': `
     =done; =done; =done; =done; =done; =done; =done; =done; absent; wrong; outside; outside; outside; outside; =done;
     =done; outside; outside; wrong; absent; =done`,
-  // As `cp -n`: a link has the name, whatever it leads to.
+  // Like `cp -n`: a link has the name, whatever its target.
   'fs.write': `
     taken; state; = +none.txt; taken; taken; taken; state; taken; absent; wrong; outside; outside; outside;
     outside; taken; = +folder/new.txt; outside; outside; wrong; absent; taken`,

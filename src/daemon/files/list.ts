@@ -7,12 +7,12 @@ import { refuseSystem } from './faults.ts'
 import { readPath } from './path.ts'
 import type { Folder, Roots } from './within.ts'
 
-/** Entries that are looked at together: the system answers four at a time. */
+/** Entries inspected concurrently; the system handles four at a time. */
 const AT_ONCE = 64
 
 /**
- * The entries of a folder in the order of the bytes of their names. The cursor is the last name of the page before, so what
- * comes and goes meanwhile neither repeats nor hides the others. Names are strings of a character for each byte.
+ * Lists a folder in byte order of names. The cursor is the last name of the previous page, so concurrent changes
+ * neither repeat nor hide others. Names are strings with one character per byte.
  */
 export async function list(roots: Roots, { path: given, cursor, limit }: Input<'fs.list'>): Promise<Output<'fs.list'>> {
   const path = readPath(given)
@@ -22,11 +22,11 @@ export async function list(roots: Roots, { path: given, cursor, limit }: Input<'
   const found: { name: string; entry: Entry }[] = []
   for (let at = 0; at < Math.min(limit, names.length); at += AT_ONCE) {
     const some = names.slice(at, Math.min(at + AT_ONCE, limit))
-    // What was removed since its name was read is none.
+    // Entries removed since their name was read are skipped.
     const rows = await Promise.all(some.map((name) => entryAt(folder, Buffer.from(name, 'latin1')).catch(() => null)))
     for (const [i, entry] of rows.entries()) if (entry !== null) found.push({ name: some[i]!, entry })
   }
-  // A page ends early where its rows are longer than one answer.
+  // A page ends early if its rows exceed one message.
   const { rows: entries, next } = partOf(found.map(({ entry }) => entry))
   const last = next !== null ? found[next - 1]!.name : names.length > limit ? names[limit - 1]! : null
   return { entries, next_cursor: last === null ? null : Buffer.from(last, 'latin1').toString('base64url') }
@@ -38,14 +38,17 @@ function nameIn(cursor: string): string {
   return name.toString('latin1')
 }
 
-/** The sorted names of the folder that was listed last, for its next page: to read 100,000 names for each would take minutes. */
+/**
+ * Sorted names of the last listed folder, for its next page: reading 100,000 names for each page would take
+ * minutes.
+ */
 let last: { key: string; names: string[]; forget: NodeJS.Timeout } | null = null
 const MOST_NAMES = 500_000
 const KEPT_MS = 30_000
-/** A change so recent may be followed by another one with the same time. */
+/** After so recent a change another one may have the same mtime. */
 const FRESH_NS = 2_000_000_000n
 
-/** The `count` smallest names behind `after`. */
+/** The `count` smallest names after `after`. */
 async function namesBehind(folder: Folder, after: string | null, count: number): Promise<string[]> {
   const { dev, ino, mtimeNs } = await folder.handle.stat({ bigint: true })
   const key = `${dev}:${ino}:${mtimeNs}`
@@ -71,7 +74,7 @@ function slice(sorted: readonly string[], after: string, count: number): string[
   return sorted.slice(low, low + count)
 }
 
-/** The first names; and all of them, where they are not too many to be held. */
+/** The first names, and all of them if they fit in memory. */
 async function readNames(
   path: Buffer,
   after: string | null,
@@ -80,7 +83,7 @@ async function readNames(
   let first: string[] = []
   let all: string[] | null = []
   const cut = (): void => void (first = first.sort().slice(0, count))
-  // `buffer` is an encoding of opendir since Node 10; its types know only the ones of strings.
+  // Node's opendir accepts `buffer` since version 10, but its types don't.
   const open = opendir as unknown as (
     path: Buffer,
     options: { encoding: 'buffer'; bufferSize: number },

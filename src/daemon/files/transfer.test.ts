@@ -10,7 +10,7 @@ import { Refusal } from '#core/errors.ts'
 import { type Machine, download, machine, refused, upload } from '#test/computers/files.ts'
 import { socketLink } from '#test/link/sockets.ts'
 
-test('a file goes up and comes back the same, whole, from an offset, and as a part', async () => {
+test('a file is uploaded and downloaded unchanged, whole, from an offset and in part', async () => {
   await using box = await machine()
   const bytes = randomBytes(3_000_001)
   const path = join(box.root, 'a.bin')
@@ -27,7 +27,7 @@ test('a file goes up and comes back the same, whole, from an offset, and as a pa
   assert.equal((await download(box.open, { path, offset: bytes.length })).bytes.length, 0)
 })
 
-test('an upload that was cut goes on where it was, and another offset is told the right one', async () => {
+test('an interrupted upload resumes, and a wrong offset is answered with the right one', async () => {
   await using box = await machine()
   const bytes = randomBytes(2_000_000)
   const path = join(box.root, 'cut.bin')
@@ -59,7 +59,7 @@ test('an upload that was cut goes on where it was, and another offset is told th
   assert.deepEqual(await readdir(box.root), ['cut.bin'])
 })
 
-test('an upload whose end was lost with its daemon is known to the next one, and is not done twice', async () => {
+test('an upload whose response was lost with its daemon is recognized by the next daemon and not repeated', async () => {
   const root = await mkdtemp(join(tmpdir(), 'uk-files-'))
   const state = await mkdtemp(join(tmpdir(), 'uk-state-'))
   await using _folders = {
@@ -83,7 +83,7 @@ test('an upload whose end was lost with its daemon is known to the next one, and
   assert.equal((await next.open('fs.upload_offset', { path, key: 'one' }).output).offset, 0)
 })
 
-test('a file is replaced only when asked to, keeps its mode, and of two that race for a name one wins whole', async () => {
+test('a file is replaced only on request and keeps its mode, and of two racing uploads one wins whole', async () => {
   await using box = await machine()
   const path = join(box.root, 'run.sh')
   await writeFile(path, 'old')
@@ -102,7 +102,7 @@ test('a file is replaced only when asked to, keeps its mode, and of two that rac
   assert.deepEqual((await readdir(box.root)).toSorted(), ['race', 'run.sh'])
 })
 
-test('an upload with fewer or more bytes than it said puts nothing in its place', async () => {
+test('an upload with fewer or more bytes than announced changes nothing', async () => {
   await using box = await machine()
   const path = join(box.root, 'x')
   await assert.rejects(upload(box.open, Buffer.alloc(10), { path, size: 11 }), refused('stale_update'))
@@ -111,7 +111,7 @@ test('an upload with fewer or more bytes than it said puts nothing in its place'
   await assert.rejects(stat(path))
 })
 
-test('a folder comes as a zip or a tar that the usual programs unpack, symlinks as symlinks, and never what they point to', async () => {
+test('a folder downloads as a zip or tar that common programs unpack, with symlinks as symlinks', async () => {
   await using box = await machine()
   const root = join(box.root, 'tree')
   await mkdir(join(root, 'sub'), { recursive: true })
@@ -147,7 +147,7 @@ test('a folder comes as a zip or a tar that the usual programs unpack, symlinks 
   }
 })
 
-test('a file that becomes shorter while it is read ends in a refusal, not in fewer bytes', async () => {
+test('a file that shrinks while being read ends with an error, not with fewer bytes', async () => {
   await using box = await machine()
   const path = join(box.root, 'log')
   await writeFile(path, Buffer.alloc(4_000_000))
@@ -165,7 +165,7 @@ test('a file that becomes shorter while it is read ends in a refusal, not in few
   }, refused('stale_update'))
 })
 
-test('a port of the machine is listed with its program, and raw bytes go both ways until each side has ended', async () => {
+test('a listening port is listed with its program, and raw bytes flow both ways until both sides end', async () => {
   await using box = await machine()
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     const hash = createHash('sha256')

@@ -1,7 +1,7 @@
 /**
- * Opening what a path names, and never anything outside the roots that the machine's owner allowed. The daemon opens first,
- * asks the system where the descriptor really is, and from then on acts on the descriptor: a folder that is swapped for a
- * symlink in between leads nowhere. Linux has `/proc/self/fd/N/name` for that, which stands for `openat(N, name)`.
+ * Opens paths without ever leaving the allowed roots. The daemon opens first, asks the system where the descriptor
+ * really is, and then uses only the descriptor, so swapping a folder for a symlink has no effect. On Linux,
+ * `/proc/self/fd/N/name` serves as `openat(N, name)`.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises'
@@ -11,50 +11,50 @@ import { refuseSystem } from './faults.ts'
 import { below, nameOf, parentOf } from './path.ts'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = constants
-/** A flag of Linux, the same on every processor that Node runs on: finds a file without opening it. */
+/** A Linux flag, the same on every architecture Node supports: locates a file without opening it. */
 const O_PATH = 0o10_000_000
 const linux = process.platform === 'linux'
 const asBytes = { encoding: 'buffer' } as const
 
-/** A folder that is held open, and the way to a name in it that no rename of the folder changes. */
+/** An open folder. Access to its entries survives a rename of the folder. */
 export interface Folder extends AsyncDisposable {
-  /** The file's real path. */
+  /** Its real path. */
   path: Buffer
   handle: FileHandle
-  /** Real paths of folders that are kept from everybody. */
+  /** Real paths of inaccessible folders. */
   closed: readonly Buffer[]
-  /** Whether what is in it by this name is one of those. */
+  /** Whether the entry is one of those. */
   isShut(name: Buffer): boolean
-  /** A path for the system to use for an entry of this folder; `.` is the folder itself. */
+  /** A path to use for an entry of this folder; `.` is the folder itself. */
   at(name: string | Buffer): Buffer
 }
 
-/** Paths are as `readPath` gives them. */
+/** Paths come from `readPath`. */
 export interface Roots {
   openFolder(path: Buffer): Promise<Folder>
-  /** The folder that holds what `path` names, and the name in it. The root of the file system has none: 400. */
+  /** The parent folder of `path`, and the name in it. Throws 400 for the root of the file system. */
   openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }>
   /**
-   * The same for writing: a symlink at the end is followed to the file that it names, which may not exist yet, as long
-   * as every step stays within the roots. `followed`: `path` is a symlink.
+   * Like `openParent`, for writing: follows a final symlink to its target, which may not exist yet, if every step
+   * stays within the roots. `followed`: `path` is a symlink.
    */
   openTarget(path: Buffer): Promise<{ folder: Folder; name: Buffer; followed: boolean }>
-  /** A regular file or folder for reading, and nothing else; a symlink at its end is followed as long as it stays within. */
+  /** Opens a regular file or folder for reading. Follows a final symlink that stays within the roots. */
   openFile(path: Buffer): Promise<{ handle: FileHandle; path: Buffer }>
-  /** Whether a real path is one of the folders that were allowed. */
+  /** Whether a real path is one of the allowed folders. */
   isRoot(real: Buffer): Promise<boolean>
 }
 
 /**
- * `allowed`: absolute paths of folders, `/` for all. `shut`: absolute paths of folders in them that nobody reaches: they say
- * who this machine is and what it allows.
+ * `allowed`: absolute paths of folders, `/` for all. `shut`: absolute paths of inaccessible folders within them,
+ * which hold this machine's credentials and permissions.
  */
 export function createRoots(allowed: readonly string[], shut: readonly string[] = []): Roots {
   async function places(roots: readonly string[]): Promise<Buffer[]> {
     const found = await Promise.all(roots.map((root) => realpath(root, asBytes).catch(() => null)))
     return found.filter((place) => place !== null)
   }
-  /** The closed folders, by their real paths and by those of which somebody could make another folder. */
+  /** The inaccessible folders, by their real paths and by the given ones, where a new folder could be created. */
   const closed = async (): Promise<Buffer[]> => [...(await places(shut)), ...shut.map((path) => Buffer.from(path))]
 
   async function checkInside(real: Buffer): Promise<void> {
@@ -68,7 +68,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
 
   async function opened(path: Buffer, flags: number): Promise<{ handle: FileHandle; path: Buffer }> {
     const handle = await open(path, flags).catch(async (error) => {
-      // Whether there is something outside is nobody's to know.
+      // Doesn't reveal whether something exists outside.
       await checkInside(await nearest(path))
       return refuseSystem(error, path)
     })
@@ -122,7 +122,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
       return refuseSystem(Object.assign(new Error('too many symlinks'), { code: 'ELOOP' }), path)
     },
     async openFile(given) {
-      // Where the system can, it is looked at first: to open a pipe lets its writer go on, and a device may do anything.
+      // Inspected first where possible: opening a pipe unblocks its writer, and a device may do anything.
       const { handle: found, path } = await opened(given, linux ? O_PATH : O_RDONLY | O_NONBLOCK)
       try {
         const stats = await found.stat()
@@ -146,8 +146,8 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
 }
 
 /**
- * The real path of `path`, or of the closest folder above it that exists. A dangling symlink counts as the place that it
- * names, so that a link out of the roots doesn't tell what exists there.
+ * Returns the real path of `path` or its closest existing ancestor. A dangling symlink counts as its target, so a
+ * link out of the roots doesn't reveal what exists there.
  */
 async function nearest(path: Buffer): Promise<Buffer> {
   let links = 0
@@ -161,14 +161,14 @@ async function nearest(path: Buffer): Promise<Buffer> {
 }
 
 const SLASH = Buffer.from('/')
-/** As many as Linux follows in one path. */
+/** Linux's limit per path. */
 const MOST_LINKS = 40
 
-/** The path that a symlink in `folder` names. It isn't normalized: only the system knows where `..` leads. */
+/** The path that a symlink in `folder` points to. Not normalized: only the system knows where `..` leads. */
 const behindLink = (folder: Buffer, target: Buffer): Buffer =>
   target[0] === 0x2f ? target : Buffer.concat([folder, SLASH, target])
 
-/** Refuses what a symlink leads to, by the name of the link. Null: no link was followed. */
+/** Reports an error about a symlink's target under the link's name. Null: no link was followed. */
 function refuseLink(error: unknown, link: Buffer | null): never {
   if (link === null || !(error instanceof Refusal)) throw error
   const { code, message } = error
@@ -187,7 +187,7 @@ const holds = (place: Buffer, real: Buffer): boolean => {
 const refuseShut = (): never =>
   refuse('capability_denied', { param: 'path', message: 'The daemon’s own files can’t be accessed.' })
 
-/** A folder within one that is held already: never a symlink. */
+/** Opens a subfolder of an open folder. Never follows a symlink. */
 export async function openBelow(parent: Folder, name: Buffer): Promise<Folder> {
   if (parent.isShut(name)) refuseShut()
   const handle = await open(parent.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)
@@ -207,8 +207,8 @@ function folderOf(handle: FileHandle, path: Buffer, closed: readonly Buffer[]): 
 }
 
 /**
- * The real place of an open file. Elsewhere than on Linux it is found by its path, held against the descriptor's own
- * device and number.
+ * Returns the real path of an open file. Outside Linux it is found by path and compared with the descriptor's
+ * device and inode.
  */
 async function placeOf(handle: FileHandle, path: Buffer): Promise<Buffer> {
   if (linux) return readlink(`/proc/self/fd/${handle.fd}`, asBytes)

@@ -107,7 +107,7 @@ export class KeeperClient {
   async replace(command: readonly string[] = this.#command): Promise<KeeperHello> {
     const { mux, hello } = await this.#connected()
     try {
-      // // A successful replacement never answers.
+      // A successful replacement never answers.
       await mux.open({ op: 'keeper.replace' as OperationName, input: { command } }).output
     } catch (error) {
       if (!(error instanceof LinkLost)) throw error
@@ -162,7 +162,7 @@ export class KeeperClient {
       const found = socket && (await greet(socket, this.#surroundings?.()))
       if (found) return found
       if (performance.now() > end) throw new Error(`no keeper answers at ${path}; see ${this.#folder}/keeper.log`)
-      // // A keeper that was just started or is being replaced needs a moment.
+      // A keeper that was just started or is being replaced needs a moment.
       if (!socket && performance.now() - started > 2_000) {
         this.#start()
         started = performance.now()
@@ -177,7 +177,7 @@ export class KeeperClient {
     const path = join(this.#folder, 'keeper.log')
     const long = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG
     const log = openSync(path, long ? 'w' : 'a', 0o600)
-    // // A service has a separate environment, but the command that starts it needs the system's.
+    // A service has a separate environment, but the command that starts it needs the system's.
     const env = this.#starts === null ? forKeeper(this.#surroundings?.() ?? process.env) : process.env
     const child = spawn(file, args, { detached: true, cwd: '/', stdio: ['ignore', log, log], env })
     child.on('error', () => {})
@@ -211,11 +211,11 @@ const greet = (socket: Socket, surroundings?: NodeJS.ProcessEnv): Promise<Connec
   new Promise((resolve) => {
     let left: () => void = () => {}
     const gone = new Promise<void>((done) => (left = done))
-    // // A process that doesn't greet isn't a keeper.
+    // A process that doesn't greet isn't a keeper.
     const late = setTimeout(() => socket.destroy(), GREETS_MS)
     const mux = overSocket(socket, {
       opens: 'odd',
-      // // The keeper is our own program; `protocol` says whether it speaks this version.
+      // The keeper is our own program; `protocol` says whether it speaks this version.
       onHello(hello) {
         clearTimeout(late)
         resolve({ mux, hello: hello as unknown as KeeperHello, gone })

@@ -107,10 +107,10 @@ export async function handOver(
       message: `The new program can’t take over: ${error.message.split('\n').slice(0, 3).join(' ')}`,
     }),
   )
-  // // Waits until new programs hold their terminals: the next program couldn't release the slave ends.
+  // Waits until new programs hold their terminals: the next program couldn't release the slave ends.
   for (let look = 0; look < 250 && kept.terminals.all().some(({ live }) => live?.pty.isTaken === false); look++)
     await sleep(20)
-  // // From here on everything is synchronous, so the state can't change.
+  // From here on everything is synchronous, so the state can't change.
   const execs = kept.execs.all()
   const state: State = {
     keeper_id,
@@ -161,7 +161,7 @@ function terminalState(terminal: Terminal): TerminalState {
   const { log, live, ending, endedAt } = terminal
   if (live) {
     live.pty.stream.pause()
-    // // Flushes what was read but not yet emitted as `data`.
+    // Flushes what was read but not yet emitted as `data`.
     live.pty.stream.read()
   }
   const end = endedAt === null ? null : { ...ending, status: statusOf(terminal), ended_at: endedAt }
@@ -243,7 +243,7 @@ function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<Exec
     stdin.goOn(Buffer.from(rest), finished)
     return stdin
   } catch {
-    // // The command closed its stdin or has ended.
+    // The command closed its stdin or has ended.
     return null
   }
 }
@@ -271,7 +271,7 @@ function holdPipes(execs: readonly Exec[]): number | null {
         try {
           return [openAgain(path, at === 2 ? 'write' : 'read')]
         } catch {
-          // // The command closed its stdin.
+          // The command closed its stdin.
           return []
         }
       }),

@@ -106,7 +106,7 @@ test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep e
       counts['lost terminals']++
       const last = await Viewer.attach(client, terminal)
       await last.ended
-      // // The screen on disk is up to two seconds old, and may be newer than the received output.
+      // The screen on disk is up to two seconds old, and may be newer than the received output.
       if (last.offset <= whole.length) {
         assert.deepEqual(seen(last), screenAt(last.offset))
         counts.screens++

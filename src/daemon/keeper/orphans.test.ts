@@ -97,7 +97,7 @@ test('daemons with different environments find the same keeper, and commands get
   const second = new KeeperClient({ folder, command: keeperCommand, surroundings: () => next })
   assert.equal((await second.hello()).keeper_id, keeper_id)
   assert.equal(await path(second, 'two'), `${next.PATH} C.UTF-8`)
-  // // `find` alone changes nothing.
+  // `find` alone changes nothing.
   const looks = new KeeperClient({ folder, command: keeperCommand })
   assert.equal((await looks.find())?.keeper_id, keeper_id)
   assert.equal(await path(second, 'three'), `${next.PATH} C.UTF-8`)

@@ -49,7 +49,7 @@ export async function runKeeper(args: readonly string[]): Promise<void> {
   if (folder === undefined) throw new Error('the keeper needs the absolute path of its folder')
   makeFolder(folder)
   if (!takePlace(folder)) return
-  // // Other calls depend on this process, so a fault fails only its own call.
+  // Other calls depend on this process, so a fault fails only its own call.
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
   const carried = args.includes('--resume') ? resume(folder, addon) : null
@@ -84,7 +84,7 @@ function resume(folder: string, addon: string | undefined): Carried | null {
 
 async function listen(folder: string, take: (socket: Socket) => void): Promise<Server> {
   const path = socketPath(folder)
-  // // No keeper listens on the old or new path, since this process has the lock.
+  // No keeper listens on the old or new path, since this process has the lock.
   for (const old of new Set([addressOf(folder), path])) rmSync(old, { force: true })
   const server = createServer(take)
   const before = process.umask(0o177)

@@ -49,9 +49,9 @@ export async function downloadRelease(
     await using file = await open(join(making, 'manifest'), 'wx', 0o600)
     await file.writeFile(manifest)
     await file.sync()
-    // // Another daemon of this server may have downloaded it meanwhile and be trying it.
+    // Another daemon of this server may have downloaded it meanwhile and be trying it.
     if (await isWhole(version)) return version
-    // // An incomplete version folder here was damaged by something else.
+    // An incomplete version folder here was damaged by something else.
     await rm(folderOf(version), { recursive: true, force: true })
     await rename(making, folderOf(version))
     await using folder = await open(versions, 'r')

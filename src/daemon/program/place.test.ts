@@ -36,13 +36,13 @@ test("daemons of one server share a program, and a daemon of another server can'
   await claimPlace(all.place, two!, A)
   await refused(claimPlace(all.place, other!, B))
   await refused(checkPlace(all.place, other!, B))
-  // // A rejected claim leaves no record.
+  // A rejected claim leaves no record.
   await claimPlace(all.place, one!, A)
   rmSync(join(one!, 'computer.json'))
   await refused(claimPlace(all.place, other!, B))
   rmSync(two!, { recursive: true })
   await claimPlace(all.place, other!, B)
-  // // A daemon alone in its place can move to another server.
+  // A daemon alone in its place can move to another server.
   await claimPlace(all.place, other!, A)
 })
 

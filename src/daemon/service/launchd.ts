@@ -70,7 +70,7 @@ export function launchd(state: string): ServiceManager {
       await mkdir(folder, { recursive: true })
       const label = labelled(nameFor(state, computer, await installed()))
       await writeFile(fileOf(label), agentOf(parts, label))
-      // // `bootout` fails if the agent isn't loaded, which is fine.
+      // `bootout` fails if the agent isn't loaded, which is fine.
       await tell('launchctl', 'bootout', `${domain}/${label}`)
       await must('launchctl', 'bootstrap', domain, fileOf(label))
       return [`Installed the launchd agent ${label}. It starts when you log in.`]

@@ -33,7 +33,7 @@ const analyze = existsSync('/usr/bin/systemd-analyze')
 
 test('the units are valid for systemd and quote every argument', needs(analyze, 'systemd-analyze'), () => {
   using folder = temporaryDir('units-')
-  // // systemd-analyze checks that the programs exist.
+  // systemd-analyze checks that the programs exist.
   const program = join(folder.path, 'a b 100%')
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
   const units = unitsOf({ ...parts, daemon: [program, ...parts.daemon], keeper: [program, ...parts.keeper] })
@@ -61,7 +61,7 @@ test('each daemon’s service is named after its computer, and older services ke
   assert.equal(nameFor('/home/ada/third', 'Laptop', installed), 'laptop-3')
   assert.equal(nameFor('/home/ada/third', 'Adas großer Rechner #1', []), 'adas-gro-er-rechner-1')
   assert.equal(nameFor('/home/ada/third', '計算機', []), 'machine')
-  // // Read from the files.
+  // Read from the files.
   using home = temporaryDir('units-')
   const units = join(home.path, 'systemd/user')
   mkdirSync(units, { recursive: true })
@@ -168,7 +168,7 @@ test('killing the daemon’s service with all its processes stops no shell, beca
 
   const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
   assert.deepEqual([status.service, status.daemon_pid, status.keeper_pid], ['active', box.pid(), keeper.pid])
-  // // Running it again changes the permissions. The running daemon stops first, so the service finds its place
+  // Running it again changes the permissions. The running daemon stops first, so the service finds its place
   // free.
   const again = await box.uk('computer', 'install', '--allow', 'exec')
   assert.equal(again.code, 0, again.said)
@@ -200,7 +200,7 @@ test('without systemd, the command reports that and writes nothing', async () =>
   assert.equal(code, 1)
   assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)
-  // // The running daemon was left alone.
+  // The running daemon was left alone.
   assert.notEqual(box.pid(), null)
 })
 

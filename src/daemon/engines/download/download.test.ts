@@ -38,7 +38,7 @@ const fetchTo = (part: string, more: Partial<Parameters<typeof download>[0]> = {
     ...more,
   })
 const whole = (part: string): void => assert.ok(readFileSync(part).equals(file), 'byte for byte')
-/** Sends so many bytes and breaks the connection once they lie in `part`: a reader loses what it had not taken up. */
+/** Sends `bytes` and breaks the connection once they are in `part`; the reader loses what it hadn't stored. */
 const cutAfter = (part: string, bytes: number, tag: { etag?: string }) => (_: unknown, response: ServerResponse) => {
   response.writeHead(200, { ...tag, 'content-length': file.length }).write(file.subarray(0, bytes))
   void until(
@@ -56,7 +56,7 @@ async function begun(bytes = 40_000): Promise<string> {
   return part
 }
 
-test('a download that was cut goes on behind the bytes that came', async () => {
+test('an interrupted download resumes after the received bytes', async () => {
   const part = await begun()
   const told: number[] = []
   await fetchTo(part, { progress: (completed) => told.push(completed) })
@@ -68,7 +68,7 @@ test('a download that was cut goes on behind the bytes that came', async () => {
   whole(part)
 })
 
-test('bytes of another content never join those that came', async () => {
+test('bytes of different content are never combined', async () => {
   const other = Buffer.alloc(file.length, 1)
   const answers: Record<string, (response: ServerResponse) => void> = {
     'the whole instead of the rest': (response) => {
@@ -97,7 +97,7 @@ test('bytes of another content never join those that came', async () => {
   }
 })
 
-test('a server that is out of order for a moment costs nothing of what came', async () => {
+test('a temporary server error loses no received bytes', async () => {
   const part = await begun()
   server.next.push((_, response) => void response.writeHead(503).end())
   await assert.rejects(fetchTo(part), { code: 'upstream_error', message: /503/ })
@@ -106,7 +106,7 @@ test('a server that is out of order for a moment costs nothing of what came', as
   whole(part)
 })
 
-test('a weak tag, or none, does not promise the same bytes: the download begins anew', async () => {
+test('without a strong tag, the download restarts', async () => {
   for (const tag of [{ etag: 'W/"1"' }, {}]) {
     const part = fresh()
     server.next.push(cutAfter(part, 1_000, tag))
@@ -118,7 +118,7 @@ test('a weak tag, or none, does not promise the same bytes: the download begins 
   }
 })
 
-test('no redirect and no spelling leads to this machine, its network or the metadata of a cloud', async () => {
+test('no redirect and no URL spelling reaches this computer, its network or cloud metadata', async () => {
   for (const location of [
     'http://127.0.0.1:1/x',
     'http://localhost:1/x',
@@ -143,14 +143,14 @@ test('no redirect and no spelling leads to this machine, its network or the meta
   server.next.length = 0
 })
 
-test('a redirect within what may be reached is followed', async () => {
+test('a redirect to an allowed address is followed', async () => {
   const part = fresh()
   server.next.push((_, response) => void response.writeHead(307, { location: '/model' }).end())
   await fetchTo(part)
   whole(part)
 })
 
-test('an answer that never ends is left at once, and what came of it is kept', async () => {
+test('an endless response is aborted immediately and its bytes are kept', async () => {
   const part = fresh()
   const leaving = new AbortController()
   server.next.push((_, response) => {
@@ -168,7 +168,7 @@ test('an answer that never ends is left at once, and what came of it is kept', a
   assert.ok(statSync(part).size > 5_000)
 })
 
-test('a download that does not fit is refused before its first byte, with the numbers', async () => {
+test('a download that doesn’t fit on the disk is rejected with the numbers before its first byte', async () => {
   const part = fresh()
   server.next.push((_, response) => {
     response.writeHead(200, { etag, 'content-length': 2 ** 50 })
@@ -183,7 +183,7 @@ test('a download that does not fit is refused before its first byte, with the nu
   assert.equal(statSync(part).size, 0)
 })
 
-test('a disk that fills up under a download says so, and another try goes on', async (context) => {
+test('a disk that fills up during a download is reported, and a retry resumes', async (context) => {
   const small = join(folder, 'small')
   mkdirSync(small)
   try {
@@ -195,7 +195,7 @@ test('a disk that fills up under a download says so, and another try goes on', a
     const part = join(small, 'x.part')
     const leaving = join(small, 'other')
     const fill = `head -c 200000 /dev/zero > ${leaving} || true`
-    // It fits when it begins, and then somebody else takes the room.
+    // It fits at first; then another program takes the space.
     server.next.push((_, response) => {
       response.writeHead(200, { etag, 'content-length': file.length })
       response.write(file.subarray(0, 10_000))

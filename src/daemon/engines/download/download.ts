@@ -14,10 +14,10 @@ const REDIRECTS = 5
 const SILENT_MS = 60_000
 const LOOK_EVERY = 256 * 1024 * 1024
 
-/** Room that a download of unknown length leaves on the disk. */
+/** Disk space kept free during a download of unknown length. */
 const RESERVE = LOOK_EVERY
 
-/** The server broke off in the middle; another try goes on behind these bytes. */
+/** The server closed the connection early. A retry resumes after these bytes. */
 export class DownloadCut extends Refusal {
   readonly bytes: number
   constructor(bytes: number, total: number | null) {
@@ -30,11 +30,11 @@ export class DownloadCut extends Refusal {
   }
 }
 
-/** A download that is cut again and again without a byte more is given up. */
+/** Gives up after this many interruptions without progress. */
 const MOST_CUTS = 3
 const CUT_MS = 500
 
-/** Repeats a download after each `DownloadCut`, as long as it gets further. */
+/** Retries after each `DownloadCut`, as long as there is progress. */
 export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let cuts = 0
   for (let had = -1; ;) {
@@ -51,7 +51,7 @@ export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal
   }
 }
 
-/** The file beside a partial download, by which the next try knows that it goes on with the same content. */
+/** Stored beside a partial download, so a retry knows whether the content is still the same. */
 interface Begun {
   url: string
   etag: string | null
@@ -60,17 +60,17 @@ interface Begun {
 
 export interface Download {
   url: string
-  /** The file in which the bytes grow; `<part>.json` lies beside it. */
+  /** The partial file; `<part>.json` is stored beside it. */
   part: string
-  /** Addresses of this computer and its own network are asked only if they are among these: `host:port`. */
+  /** Hosts (`host:port`) on this computer or its network that may be contacted. */
   local: readonly string[]
   progress(completed: number, total: number): void
   signal: AbortSignal
 }
 
 /**
- * Fetches `url` into `part`, going on where an earlier try was cut as long as the server still has the same content. Before
- * the first byte, and then now and again, the disk must have room. Throws `DownloadCut`.
+ * Downloads `url` into `part`, resuming an earlier attempt while the server has the same content. Checks disk space
+ * before the first byte and regularly afterwards. Throws `DownloadCut`.
  */
 export async function download({ url, part, local, progress, signal }: Download): Promise<void> {
   await using file = await open(part, 'a+')
@@ -82,7 +82,7 @@ export async function download({ url, part, local, progress, signal }: Download)
     if (response.statusCode === 416 && begun?.total === at) return
     if (begun !== null && response.statusCode === 200) at = await startAgain(file)
     else if (begun !== null && [206, 416].includes(response.statusCode ?? 0) && !goesOn(response, begun, at)) {
-      // Bytes of another content, or from another place in it.
+      // Different content, or a different position in it.
       at = await startAgain(file)
       begun = null
       response.destroy()
@@ -102,7 +102,7 @@ export async function download({ url, part, local, progress, signal }: Download)
   }
 }
 
-/** The rest of what was begun, and from where that was left. */
+/** Whether the response continues the download at `at`. */
 function goesOn(response: IncomingMessage, begun: Begun, at: number): boolean {
   if (response.statusCode !== 206) return false
   const from = /^bytes (\d+)-/.exec(response.headers['content-range'] ?? '')?.[1]
@@ -120,7 +120,7 @@ async function startAgain(file: FileHandle): Promise<number> {
   return 0
 }
 
-/** Null: from the start. */
+/** Null if the download must start over. */
 async function readBegun(part: string, url: string): Promise<Begun | null> {
   const begun = JSON.parse(await readFile(`${part}.json`, 'utf8').catch(() => 'null')) as Begun | null
   return begun?.url === url && begun.etag !== null ? begun : null
@@ -163,7 +163,7 @@ async function receive(
   await file.sync()
 }
 
-/** 507 for a disk that took no more, with what it has left. */
+/** Rejects with 507, reporting the free space. */
 export async function full(part: string, missing: number | null): Promise<never> {
   const free = await freeBytes(part)
   return refuse('storage_full', {
@@ -177,7 +177,7 @@ async function freeBytes(part: string): Promise<number> {
   return bavail * bsize
 }
 
-/** 5 % more than what is missing must be free. Answers `at`. */
+/** Requires 5 % more free space than is missing. Returns `at`. */
 export async function checkRoom(part: string, missing: number, at: number): Promise<number> {
   const free = await freeBytes(part)
   if (free < missing * 1.05)
@@ -246,7 +246,7 @@ function ask(
         }),
       )
     }
-    // A host that is an address already is never looked up.
+    // IP addresses are never looked up, so `publicOnly` wouldn't see them.
     if (!allowed && ipaddr.isValid(hostOf(url)) && !isPublic(hostOf(url))) return refused()
     const send = url.protocol === 'https:' ? requestHttps : requestHttp
     const request = send(url, { headers, signal, timeout: SILENT_MS, ...(!allowed && { lookup: publicOnly }) })
@@ -270,7 +270,7 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const isPublic = (address: string): boolean => ipaddr.process(address).range() === 'unicast'
 const NOT_PUBLIC = 'not a public address'
 
-/** Looks a name up, and hides every address of a private or local network. */
+/** Resolves a name and removes addresses of private and local networks. */
 const publicOnly: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const open = error ? [] : addresses.filter(({ address }) => isPublic(address))

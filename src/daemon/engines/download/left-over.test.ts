@@ -39,7 +39,7 @@ const bringing = (...pieces: Buffer[]) =>
       for (const [n, bytes] of pieces.entries()) yield { type: 'bytes', bytes, offset: n * bytes.length, channel: 0 }
       yield { type: 'finished' }
     },
-    // An installation reads its stream and tells of its progress; the rest is never called.
+    // An installation only reads its stream and reports progress.
   }) as unknown as Stream
 
 const install = (source: Input<'engine.install'>['source'], stream = bringing()) =>
@@ -57,7 +57,7 @@ const sha256 = createHash('sha256').update('x').digest('hex')
 const upload = { type: 'upload' as const, sha256 }
 const isFull = (error: unknown): boolean => error instanceof Refusal && error.code === 'storage_full'
 
-test('a download that was cut keeps its part, and a full disk frees it', async () => {
+test('an interrupted download keeps its partial file, and a full disk deletes it', async () => {
   const source = { ...url, url: `${server.origin}/model.gguf` }
   server.next.push(cut, cut, cut)
   await assert.rejects(install(source), (error: unknown) => error instanceof Refusal && error.code === 'upstream_error')
@@ -73,7 +73,7 @@ test('a download that is too large from the start leaves nothing', async () => {
   assert.deepEqual(left(), [])
 })
 
-test('a file of the drive that was cut keeps its part, and a full disk frees it', async () => {
+test('an interrupted transfer from the drive keeps its partial file, and a full disk deletes it', async () => {
   await assert.rejects(install({ ...upload, size: 500 }, bringing(Buffer.alloc(100))))
   assert.equal(left().length, 1)
   await assert.rejects(install({ ...upload, size: HUGE }, bringing(Buffer.alloc(100))), isFull)

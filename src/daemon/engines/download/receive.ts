@@ -5,7 +5,7 @@ import { isFull } from '../../files/faults.ts'
 import type { Progress } from '../engine.ts'
 import { checkRoom, full } from './download.ts'
 
-/** The bytes of a file that the server sends. They are named by their digest: what came before goes on. */
+/** Receives a file from the server. Named by its digest, so an interrupted transfer resumes. */
 export async function receive(
   stream: Stream,
   part: string,

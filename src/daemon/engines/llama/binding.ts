@@ -1,7 +1,4 @@
-/**
- * The part of `node-llama-cpp` 3.21.1 that is used, which is installed on the computer by itself: see its own types for
- * the rest.
- */
+/** The types used of `node-llama-cpp` 3.21.1, which isn't a dependency but installed on the computer. */
 export interface Binding {
   getLlama(options: {
     gpu: false | 'auto'

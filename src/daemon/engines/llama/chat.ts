@@ -29,7 +29,7 @@ export interface Delta {
   reasoning_content?: string
 }
 
-/** Answers one request on a model in memory, telling each piece of text as it comes. */
+/** Answers a request with a loaded model and streams the text. */
 export function chat(
   models: LoadedModels,
   path: string,
@@ -64,7 +64,7 @@ async function generate(
       ...(functions && { availableFunctions: functions, documentFunctionParams: true }),
     })
     .contextText.tokenize(model.tokenize.bind(model)).length
-  // Beyond it the engine would drop the beginning of the conversation without a word.
+  // Beyond its context the engine would silently drop the start of the conversation.
   if (prompt >= sequence.contextSize)
     throw new BadRequest(
       `The conversation has ${prompt} tokens, and the model’s context here is ${sequence.contextSize} tokens.`,

@@ -1,9 +1,8 @@
 /**
- * The engine's own process: OpenAI's chat completions and embeddings over HTTP on a unix socket, with the model's file in
- * `x-model-path`. A driver that crashes takes this process with it and nothing else; its end gives all memory back.
- *
- * Its program is `main.ts llama SOCKET FOLDER CONTEXT GPU`: FOLDER holds `node_modules/node-llama-cpp`, a model is given CONTEXT tokens
- * at most, and GPU is `auto` or `off`. It ends with its standard input.
+ * The llama.cpp process: OpenAI's chat completions and embeddings over HTTP on a Unix socket, with the model's file
+ * in `x-model-path`. A driver crash ends only this process, and its exit frees all memory.
+ * Usage: `main.ts llama SOCKET FOLDER CONTEXT GPU`. FOLDER contains `node_modules/node-llama-cpp`, CONTEXT is the
+ * token limit per model, and GPU is `auto` or `off`. Exits when stdin closes.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,11 +1,11 @@
-/** Brings llama.cpp to this computer: `node-llama-cpp` and its binaries for this platform. */
+/** Installs llama.cpp: `node-llama-cpp` and its binaries for this platform. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { refuse } from '#core/errors.ts'
 import { installPackages, installedIn } from '../npm.ts'
 
-/** 3.22.1 names binaries for macOS that were never published. */
+/** 3.22.1 depends on macOS binaries that were never published. */
 export const LLAMA_VERSION = '3.21.1'
 
 const PLATFORMS: Record<string, string> = {
@@ -18,7 +18,7 @@ const PLATFORMS: Record<string, string> = {
 const FILE = 'node-llama-cpp/package.json'
 const placeIn = (folder: string): string => join(folder, `llama-${LLAMA_VERSION}`)
 
-/** The folder that holds `node_modules`, or null where it is not installed. */
+/** The folder with `node_modules`, or null if not installed. */
 export const installed = (folder: string): Promise<string | null> => installedIn(placeIn(folder), FILE)
 
 export async function install(folder: string, signal: AbortSignal): Promise<string> {
@@ -36,7 +36,7 @@ export async function install(folder: string, signal: AbortSignal): Promise<stri
   return installPackages({ label: 'llama.cpp', place: placeIn(folder), file: FILE }, packages, signal)
 }
 
-/** The name of the graphics card and its memory, as NVIDIA's program says; null where it does not answer. */
+/** Returns the name and memory of an NVIDIA graphics card, or null. */
 export async function nvidia(): Promise<string | null> {
   const args = ['--query-gpu=name,memory.total', '--format=csv,noheader']
   const { stdout } = await promisify(execFile)('nvidia-smi', args, { timeout: 5_000 }).catch(() => ({ stdout: '' }))

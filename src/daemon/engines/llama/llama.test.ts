@@ -56,7 +56,7 @@ const ask = {
   temperature: 0.5,
 }
 
-test('llama.cpp is installed, loads a model, and answers as OpenAI does: whole, streamed, the same for the same seed', async () => {
+test('llama.cpp is installed, loads a model, and answers whole or streamed, the same for the same seed', async () => {
   const phases: string[] = []
   await engine.start((phase) => void phases.push(phase), new AbortController().signal)
   assert.deepEqual(phases, ['downloading', 'loading'])
@@ -91,7 +91,7 @@ test('llama.cpp is installed, loads a model, and answers as OpenAI does: whole, 
   )
 })
 
-test('embeddings come as numbers and as the base64 that the SDK asks for by itself, and are the same', async () => {
+test('embeddings as numbers and as the SDK’s default base64 are equal', async () => {
   const plain = await openai.embeddings.create({ model: 'tiny', input: ['the a', 'b'], encoding_format: 'float' })
   const coded = await openai.embeddings.create({ model: 'tiny', input: ['the a', 'b'] })
   assert.deepEqual(
@@ -103,7 +103,7 @@ test('embeddings come as numbers and as the base64 that the SDK asks for by itse
   assert.notDeepEqual(plain.data[0]!.embedding, plain.data[1]!.embedding)
 })
 
-test('an answer that must follow a schema does, whatever the model would rather say', async () => {
+test('a response follows its required schema', async () => {
   const schema = {
     type: 'object',
     properties: { ok: { type: 'boolean' } },
@@ -118,9 +118,9 @@ test('an answer that must follow a schema does, whatever the model would rather 
   assert.equal(typeof (JSON.parse(choices[0]!.message.content!) as { ok: unknown }).ok, 'boolean')
 })
 
-test('a request that the engine cannot serve is refused by its field, and a conversation that is too long is not cut in silence', async () => {
+test('an unsupported request is rejected with its field, and a conversation that is too long isn’t truncated', async () => {
   const bad = async (more: object, param: string, code?: string): Promise<void> => {
-    // What the SDK's types forbid is what is tried.
+    // Tests values that the SDK's types forbid.
     await assert.rejects(openai.chat.completions.create({ ...ask, ...more } as never), (error: unknown) => {
       assert.ok(error instanceof OpenAI.BadRequestError, String(error))
       assert.equal(error.param, param)
@@ -142,7 +142,7 @@ test('a request that the engine cannot serve is refused by its field, and a conv
   })
 })
 
-test('a caller that leaves stops the model, more callers than places wait their turn, and a crash takes only its own calls along', async () => {
+test('a disconnected caller stops the model, excess callers wait, and a crash fails only its own calls', async () => {
   const leaving = new AbortController()
   const stream = await openai.chat.completions.create(
     { ...ask, max_tokens: 400, stream: true },

@@ -19,21 +19,20 @@ export interface LlamaOptions {
   /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** The program that runs the engine's own process, before its arguments. */
+  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
-  /** Tokens of context that a model is given, at most: memory for them is taken when it is loaded. */
+  /** The token limit per model. Memory for it is allocated on load. */
   context?: number
   gpu?: Gpu
 }
 
-/** A model in the memory of the engine. */
 interface Loaded {
   path: string
-  /** Tokens of context that it was given; null: none yet. */
+  /** The context it was loaded with, in tokens. Null: not yet allocated. */
   context: number | null
 }
 
-/** llama.cpp in a process of its own, begun when it is first needed and again after it crashed. */
+/** Runs llama.cpp in a separate process, started on first use and again after a crash. */
 export class LlamaEngine implements Engine, AsyncDisposable {
   readonly name = 'llama'
   readonly #store: ModelStore
@@ -65,7 +64,7 @@ export class LlamaEngine implements Engine, AsyncDisposable {
     const loaded = new Map((await this.#loaded()).loaded.map(({ path, context }) => [path, context]))
     return (await this.#store.list('llama')).map(({ path, row }) => ({
       ...row,
-      // With too little memory it was given less.
+      // Too little memory reduces the context.
       context_length: loaded.get(path) ?? Math.min(this.#context, row.context_length ?? Infinity),
       loaded: loaded.has(path),
     }))
@@ -116,7 +115,7 @@ export class LlamaEngine implements Engine, AsyncDisposable {
       for await (const part of response as AsyncIterable<Buffer>) json += part.toString()
       return JSON.parse(json) as { loaded: Loaded[]; memory_bytes: number }
     } catch {
-      // It ended meanwhile, and what it held with it.
+      // The process ended meanwhile and freed its models.
       return none
     }
   }

@@ -1,15 +1,15 @@
-/** The models in memory, and whose turn it is on each. */
+/** Loaded models and the queue for each. */
 import { availableParallelism, freemem, totalmem } from 'node:os'
 import { stat } from 'node:fs/promises'
 import type { Binding, EmbeddingContext, Llama, Model, Sequence } from './binding.ts'
 
-/** Conversations that one model holds at once; the next waits. */
+/** Concurrent conversations per model; others wait. */
 const SEQUENCES = 2
 const IDLE_MS = 5 * 60_000
 
 /**
- * One thread less than there are cores: with as many, threads that wait for each other spin: two on two busy cores were
- * 700 times slower.
+ * One thread fewer than cores: with as many, threads spin while waiting for each other. Two threads on two busy
+ * cores were 700 times slower.
  */
 export const threads = Math.max(1, availableParallelism() - 1)
 
@@ -18,7 +18,7 @@ interface Loaded {
   size: number
   usedAt: number
   users: number
-  /** Tokens of one conversation, as there was memory for; null: none was begun. */
+  /** Context of one conversation, as far as memory allowed. Null: none yet. */
   context: number | null
   ready: Promise<void> | null
   free: Sequence[]
@@ -29,7 +29,7 @@ interface Loaded {
 export class LoadedModels {
   readonly binding: Binding
   readonly llama: Llama
-  /** Tokens of one conversation, at most: the memory for it is taken when the model is loaded. */
+  /** Token limit of one conversation. Its memory is allocated when the model loads. */
   readonly #context: number
   readonly #models = new Map<string, Promise<Loaded>>()
   readonly #ready = new Map<string, Loaded>()
@@ -45,7 +45,7 @@ export class LoadedModels {
     return [...this.#models.keys()].map((path) => ({ path, context: this.#ready.get(path)?.context ?? null }))
   }
 
-  /** Lends a conversation's place on a model; waits while all are taken. */
+  /** Runs `work` with a conversation slot of a model; waits while all are in use. */
   async withSequence<T>(
     path: string,
     signal: AbortSignal,
@@ -73,7 +73,7 @@ export class LoadedModels {
     })
   }
 
-  /** Ends what uses it, too: the memory is wanted back. */
+  /** Aborts running requests too, to free the memory. */
   async unload(path: string): Promise<void> {
     const loaded = await this.#models.get(path)?.catch(() => null)
     this.#models.delete(path)
@@ -118,7 +118,7 @@ export class LoadedModels {
     return loading
   }
 
-  /** Lets go of what was used longest ago, while the new one would not fit beside it. */
+  /** Unloads the least recently used models until the new one fits. */
   async #makeRoom(size: number): Promise<void> {
     const idle = [...this.#ready].filter(([, { users }]) => users === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
     let room = Math.min(freemem(), totalmem() * 0.6)
@@ -143,7 +143,7 @@ async function makeSequences(loaded: Loaded, most: number): Promise<void> {
     loaded.context = sequences[0]!.contextSize
     for (const sequence of sequences) give(loaded, sequence)
   } catch (error) {
-    // The next call tries anew: by then there may be memory for it.
+    // The next call retries, when there may be enough memory.
     loaded.ready = null
     throw error
   }

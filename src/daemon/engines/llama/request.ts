@@ -1,4 +1,7 @@
-/** OpenAI's chat completions as this engine takes them: pure. What it cannot do is refused by name, never left out. */
+/**
+ * OpenAI's chat completions as supported by this engine. Unsupported fields are rejected by name, never ignored.
+ * Pure.
+ */
 import { z } from 'zod'
 import { BadRequest } from '../answer-socket.ts'
 import type { HistoryItem } from './binding.ts'
@@ -75,7 +78,7 @@ export const EmbeddingsRequest = z.object({
   dimensions: z.undefined({ error: 'This model has a fixed embedding size. Leave out `dimensions`.' }).optional(),
 })
 
-/** Reads a body. Throws `BadRequest` with the path of the first field that is wrong. */
+/** Parses a body. Throws `BadRequest` with the path of the first invalid field. */
 export function read<T extends z.ZodType>(schema: T, body: string): z.output<T> {
   let json: unknown
   try {
@@ -89,7 +92,7 @@ export function read<T extends z.ZodType>(schema: T, body: string): z.output<T> 
   throw new BadRequest(issue!.message, issue!.path.join('.') || null)
 }
 
-/** The conversation as the engine has it: an answer with its tool calls and their results is one turn of the model. */
+/** Converts messages to the engine's history, where a response with its tool calls and results is one model turn. */
 export function history(messages: ChatRequest['messages']): HistoryItem[] {
   const results = new Map(
     messages.flatMap((message) => (message.role === 'tool' ? [[message.tool_call_id, message.content] as const] : [])),
@@ -118,7 +121,7 @@ export function history(messages: ChatRequest['messages']): HistoryItem[] {
       }
     }
   }
-  // The engine answers by going on with a turn of the model; behind a tool's result it is the one with the call.
+  // The engine continues the last model turn; after a tool result that is the turn with the call.
   if (items.at(-1)?.type !== 'model') items.push({ type: 'model', response: [] })
   return items
 }

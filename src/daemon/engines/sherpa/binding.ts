@@ -1,7 +1,4 @@
-/**
- * The part of `sherpa-onnx-node` 1.13.8 that is used, which is installed on the computer by itself: see its own types
- * for the rest.
- */
+/** The types used of `sherpa-onnx-node` 1.13.8, which isn't a dependency but installed on the computer. */
 export interface Binding {
   OfflineRecognizer: { createAsync(config: RecognizerConfig): Promise<Recognizer> }
 }
@@ -25,7 +22,10 @@ export interface RecognizerStream {
   acceptWaveform(sound: { sampleRate: number; samples: Float32Array }): void
 }
 
-/** `timestamps`: seconds at which each token begins; empty where the model does not tell. `lang`: `en`, `<|en|>`, or empty. */
+/**
+ * `timestamps`: the start of each token in seconds; empty if the model doesn't report them. `lang`: `en`, `<|en|>`
+ * or empty.
+ */
 export interface Recognized {
   text: string
   lang?: string

@@ -1,8 +1,7 @@
 /**
- * sherpa-onnx's own process: speech to text over HTTP on a unix socket, with the model's folder in `x-model-path` and what it is
- * in `x-model-files` (JSON of `SpeechModel`). A model that crashes it takes this process with it and nothing else.
- *
- * Its program is `main.ts sherpa SOCKET FOLDER`: FOLDER holds `node_modules/sherpa-onnx-node`. It ends with its standard input.
+ * The sherpa-onnx process: speech to text over HTTP on a Unix socket, with the model's folder in `x-model-path` and
+ * a `SpeechModel` as JSON in `x-model-files`. A crash ends only this process.
+ * Usage: `main.ts sherpa SOCKET FOLDER`. FOLDER contains `node_modules/sherpa-onnx-node`. Exits when stdin closes.
  */
 import type { ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
@@ -14,21 +13,21 @@ import type { Binding, Recognizer } from './binding.ts'
 import type { SpeechModel } from '../speech-model/model-files.ts'
 import { wordsOf } from './words.ts'
 
-/** Plain samples, 16 bit, little-endian, mono, in base64. */
+/** Base64 of 16-bit little-endian mono samples. */
 const TranscriptionRequest = z.object({
   sample_rate: z.number().int().min(8_000).max(96_000),
   samples: z.base64(),
-  /** ISO 639-1; null: the model finds out. */
+  /** ISO 639-1. Null: detected by the model. */
   language: z.string().nullish(),
 })
 
-/** Models that take most of a minute at once read no more than half of one: Whisper's window. */
+/** Whisper's window. Models that accept more audio also read no more than this. */
 const MOST_SECONDS = 30
-/** Models in memory: the one that was not used for longest makes way. */
+/** Loaded models; the least recently used one is evicted. */
 const MOST_MODELS = 2
-/** The engine gives memory back only with its process. */
+/** The engine frees memory only when its process exits. */
 const IDLE_MS = 5 * 60_000
-/** sherpa-onnx's own, for all of its kinds. */
+/** sherpa-onnx's setting for all kinds. */
 const FEATURES = { sampleRate: 16_000, featureDim: 80 }
 
 export async function runSherpa([socket, folder]: readonly string[]): Promise<void> {
@@ -50,7 +49,7 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
       throw new BadRequest(`A request can contain up to ${MOST_SECONDS} seconds of audio.`, 'samples')
     const left = new AbortController()
     response.once('close', () => left.abort())
-    // One after the other: two at once have the same processor, and twice the memory.
+    // One at a time: two would share the processor and need twice the memory.
     const mine = turn.then(async () => {
       if (left.signal.aborted) return
       const recognizer = await load(
@@ -89,7 +88,7 @@ async function recognize(
   json(response, 200, { text: said.text.trim(), language, words: wordsOf(said, seconds) })
 }
 
-/** Kinds that are told the language, by the name of the option. */
+/** Kinds that take a language, by option name. */
 const configOf = (path: string, { kind, files, tokens }: SpeechModel, language: string | null) => ({
   featConfig: FEATURES,
   modelConfig: {
@@ -114,7 +113,7 @@ function read(body: string): z.infer<typeof TranscriptionRequest> {
   }
 }
 
-/** Samples as the engine reads them: from -1 to 1. */
+/** Converts samples to floats from -1 to 1. */
 function samplesOf(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64')
   return Float32Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(i * 2) / 32_768)

@@ -9,16 +9,16 @@ export interface SherpaOptions {
   /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** The program that runs the engine's own process, before its arguments. */
+  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
 }
 
-/** sherpa-onnx in a process of its own: models that write down speech. */
+/** Runs sherpa-onnx, for speech-to-text models, in a separate process. */
 export class SherpaEngine implements Engine, AsyncDisposable {
   readonly name = 'sherpa'
   readonly #store: ModelStore
   readonly #engine: PackagedEngine
-  /** The folders of the models that its process was asked for. */
+  /** Folders of models its process has used. */
   #loaded = new Set<string>()
 
   constructor({ store, ...own }: SherpaOptions) {
@@ -55,7 +55,7 @@ export class SherpaEngine implements Engine, AsyncDisposable {
     }))
   }
 
-  /** The engine gives memory back only with its process, which the next call starts again. */
+  /** The engine frees memory only when its process exits. The next call restarts it. */
   async unload(model: string | null): Promise<void> {
     if (model !== null && !this.#loaded.has((await this.#store.find(model)).path)) return
     await this.stop()

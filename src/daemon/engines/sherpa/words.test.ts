@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { wordsOf } from './words.ts'
 
-test('tokens become words with the times at which they are said', () => {
+test('tokens become words with their times', () => {
   const said = { text: 'Hello there', tokens: ['▁Hel', 'lo', ' th', 'ere', '.'], timestamps: [0.2, 0.4, 0.8, 0.9, 1.1] }
   assert.deepEqual(wordsOf(said, 2), [
     { word: 'Hello', start: 0.2, end: 0.8 },

@@ -1,20 +1,20 @@
-/** The words of what was recognized, from its tokens: pure. */
+/** Combines recognized tokens into words. Pure. */
 import type { Recognized } from './binding.ts'
 
 export interface Word {
   word: string
-  /** Seconds from the beginning of the sound. */
+  /** Seconds from the start of the recording. */
   start: number
   end: number
 }
 
-/** Null: the model tells no times. `seconds`: how long the sound is. */
+/** Null if the model reports no times. `seconds`: the recording's length. */
 export function wordsOf({ tokens, timestamps }: Recognized, seconds: number): Word[] | null {
   if (timestamps.length === 0 || timestamps.length !== tokens.length) return null
   const words: Word[] = []
   for (const [i, token] of tokens.entries()) {
     const start = timestamps[i]!
-    // SentencePiece marks where a word begins; scripts without spaces have a token for each sign.
+    // SentencePiece marks the start of a word; scripts without spaces have one token per character.
     const begins = /^[\s▁]/.test(token) || /^\p{Script=Han}/u.test(token) || words.length === 0
     const text = token.replaceAll('▁', ' ').trim()
     const last = words.at(-1)

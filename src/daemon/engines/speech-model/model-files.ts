@@ -1,13 +1,19 @@
-/** Which of the models that sherpa-onnx knows a set of files is: pure. Kinds and file names: its releases of `asr-models`. */
+/**
+ * Detects which kind of sherpa-onnx model a set of files is. Kinds and file names: sherpa-onnx's `asr-models`
+ * releases. Pure.
+ */
 
-/** How its recognizer is told of a model: the name in `modelConfig`, and its files by the names there. */
+/** A model as its recognizer expects it: the key in `modelConfig` and the files by their names there. */
 export interface SpeechModel {
   kind: 'whisper' | 'transducer' | 'moonshine' | 'senseVoice' | 'paraformer' | 'nemoCtc' | 'zipformerCtc' | 'wenetCtc'
   files: Readonly<Record<string, string>>
   tokens: string
 }
 
-/** `model_type` in the metadata of a model of one file: sherpa-onnx's offline-recognizer-impl.cc, and its export scripts. */
+/**
+ * `model_type` in the metadata of single-file models, from sherpa-onnx's offline-recognizer-impl.cc and export
+ * scripts.
+ */
 const KINDS: Readonly<Record<string, SpeechModel['kind']>> = {
   EncDecCTCModelBPE: 'nemoCtc',
   EncDecCTCModel: 'nemoCtc',
@@ -18,7 +24,7 @@ const KINDS: Readonly<Record<string, SpeechModel['kind']>> = {
   sense_voice_ctc: 'senseVoice',
 }
 
-/** Null: none that is known here. `typeOf`: `model_type` in the metadata of a file, or null. */
+/** Null: unknown. `typeOf`: reads `model_type` from a file's metadata. */
 export async function speechModelIn(
   names: readonly string[],
   typeOf: (name: string) => Promise<string | null>,
@@ -26,7 +32,7 @@ export async function speechModelIn(
   const tokens = names.find((name) => name.endsWith('tokens.txt'))
   if (tokens === undefined) return null
   const models = names.filter((name) => name.endsWith('.onnx'))
-  /** The smaller one where there are two: a processor reads it faster, and hardly worse. */
+  /** Prefers the int8 version: a processor runs it faster and hardly less accurately. */
   const pick = (like: RegExp): string | undefined => {
     const fit = models.filter((name) => like.test(name))
     return fit.find((name) => name.includes('int8')) ?? fit[0]

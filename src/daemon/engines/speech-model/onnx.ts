@@ -1,6 +1,6 @@
 /**
- * The facts that an ONNX file tells of itself, without loading it: its `metadata_props`. Format: ONNX's onnx.proto,
- * `ModelProto` field 14, of `StringStringEntryProto` (key 1, value 2), in the encoding of Protocol Buffers.
+ * Reads `metadata_props` of an ONNX file without loading it. Format: ONNX's onnx.proto, `ModelProto` field 14, of
+ * `StringStringEntryProto` (key 1, value 2), encoded as Protocol Buffers.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 
@@ -9,7 +9,7 @@ const MOST_ENTRY = 1 << 20
 const MOST_ENTRIES = 1_000
 const DELIMITED = 2
 
-/** Empty: the file is not ONNX, or says nothing. */
+/** Empty if the file isn't ONNX or has no metadata. */
 export async function onnxMetadata(path: string): Promise<Map<string, string>> {
   await using file = await open(path, 'r')
   const { size } = await file.stat()
@@ -40,7 +40,7 @@ async function read(file: FileHandle, at: number, length: number): Promise<Buffe
   return buffer.subarray(0, bytesRead)
 }
 
-/** A number, and where what follows begins; null: it does not end, or is larger than any length. */
+/** A varint and the offset after it. Null if incomplete or larger than any valid length. */
 function varint(bytes: Buffer, at: number): { value: number; next: number } | null {
   let value = 0
   for (let n = 0; n < 7; n++) {
@@ -52,18 +52,18 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } | nu
   return null
 }
 
-/** The end of a field that is a number. */
+/** The offset after a numeric field. */
 function afterScalar(head: Buffer, { value, next }: { value: number; next: number }): number | null {
   const type = value & 7
   if (type === 1) return next + 8
   if (type === 5) return next + 4
   if (type !== 0) return null
-  // Up to ten bytes, of which only the last one is below 128.
+  // Up to ten bytes; only the last is below 128.
   const end = head.subarray(next, next + 10).findIndex((byte) => byte < 128)
   return end < 0 ? null : next + end + 1
 }
 
-/** The fields of a message that has strings alone, by number. */
+/** The string fields of a message, by number. */
 function strings(bytes: Buffer): Map<number, string> {
   const found = new Map<number, string>()
   for (let at = 0; at < bytes.length;) {

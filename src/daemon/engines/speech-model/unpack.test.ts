@@ -24,7 +24,7 @@ function head(name: string, size: number): Buffer {
   return block
 }
 
-test('an archive that unpacks to more than any model has is refused at the head that says so, also of what is left out', async (t) => {
+test('an archive that unpacks to more than any model needs is rejected at the entry header, counting skipped entries', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uk-unpack-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'model.tar')

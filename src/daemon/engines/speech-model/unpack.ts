@@ -1,4 +1,4 @@
-/** Takes a model of speech out of the archive in which it is released: `.tar.bz2`, `.tar.gz` or `.tar`. */
+/** Extracts a speech model from its release archive: `.tar.bz2`, `.tar.gz` or `.tar`. */
 import { spawn } from 'node:child_process'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
@@ -15,13 +15,11 @@ import { onnxMetadata } from './onnx.ts'
 
 /** The largest models have 3 GB. */
 const MOST_BYTES = 8 * 2 ** 30
-/** The most that is unpacked, files that are left out included. */
+/** Limit of unpacked bytes, including skipped files. */
 const MOST_UNPACKED = 4 * MOST_BYTES
 const MOST_FILES = 200
 const MOST_ENTRIES = 10_000
-/**
- * The files that are taken out of an archive: what the engine reads, not the recordings to try it with, nor programs.
- */
+/** The files the engine reads, without sample recordings and scripts. */
 const TAKEN = /^[\w.-]{0,120}(\.onnx|tokens\.txt)$/
 
 type Packing = 'bzip2' | 'gzip' | 'tar'
@@ -33,11 +31,11 @@ async function packingOf(path: string): Promise<Packing | null> {
   const { buffer } = await file.read(Buffer.alloc(512), 0, 512, 0)
   if (buffer.subarray(0, 3).toString('latin1') === 'BZh') return 'bzip2'
   if (buffer.readUInt16BE(0) === 0x1f8b) return 'gzip'
-  // POSIX.1-1988 and GNU's.
+  // Magic bytes of POSIX.1-1988 and GNU tar.
   return buffer.subarray(257, 262).toString('latin1') === 'ustar' ? 'tar' : null
 }
 
-/** Fills `folder`. Refuses with `invalid_parameter` what is not a model that is known here. */
+/** Extracts into `folder`. Throws `invalid_parameter` for unknown models. */
 export async function unpackSpeechModel(
   path: string,
   folder: string,
@@ -61,7 +59,7 @@ export async function unpackSpeechModel(
   return { speech, bytes }
 }
 
-/** Writes the files that count, without their folders. Answers their sizes by name. */
+/** Writes the model's files, without their folders. Returns sizes by name. */
 async function filesOf(path: string, folder: string, signal: AbortSignal): Promise<Map<string, number>> {
   const sizes = new Map<string, number>()
   let entries = 0
@@ -76,7 +74,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
       const { name, type, size } = entry.header
       const short = basename(name)
       if (++entries > MOST_ENTRIES) notKnown(`it has more than ${MOST_ENTRIES} entries`)
-      // What is left out is unpacked as well: a few packed bytes would keep a processor busy for days.
+      // Skipped files are unpacked too: a small archive could otherwise keep a processor busy for days.
       unpackedBytes += size
       if (unpackedBytes > MOST_UNPACKED) notKnown('it’s too large when unpacked')
       if (type !== 'file' || !TAKEN.test(short) || sizes.has(short)) {
@@ -102,7 +100,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
   return sizes
 }
 
-/** The plain archive as it comes; `ended`: what unpacked it had nothing against it. */
+/** Decompresses the archive. `ended` resolves if decompression succeeded. */
 async function unpacked(path: string, signal: AbortSignal): Promise<{ input: Readable; ended: Promise<void> }> {
   const packing = await packingOf(path)
   const file = createReadStream(path)

@@ -11,7 +11,7 @@ import { createRoots } from '../within.ts'
 import { unzipped } from '#test/drive/unzipped.ts'
 import { brokenRule, foldings } from '#test/drive/windows-paths.ts'
 
-/** What this process has open below a folder. */
+/** The files this process has open below a folder. */
 async function openBelow(root: string): Promise<string[]> {
   const held = await readdir('/proc/self/fd')
   const paths = await Promise.all(held.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
@@ -20,7 +20,7 @@ async function openBelow(root: string): Promise<string[]> {
 
 for (const archive of ['zip', 'tar'] as const)
   test(
-    `a ${archive} that its reader leaves closes all that it had opened`,
+    `a ${archive} whose reader disconnects closes all its open files`,
     { skip: process.platform !== 'linux' },
     async () => {
       const root = await mkdtemp(join(tmpdir(), 'uk-archive-'))

@@ -21,13 +21,13 @@ type Found =
       content: Readable
     }
 
-/** A folder in the archive: the paths of what is in it. */
+/** A folder in the archive that assigns paths to its entries. */
 interface Place {
   pathFor(name: string): string
   below(path: string): Place
 }
 
-/** A writer of an archive that takes entries one after the other; `done` writes its end. */
+/** Writes one entry after the other; `done` ends the archive. */
 interface Writer {
   out: Readable
   top: Place
@@ -36,9 +36,9 @@ interface Writer {
 }
 
 /**
- * Sends a folder whole, as `zip` or `tar`, without holding any of it: entry after entry, each file opened only when its
- * turn comes. Symlinks go in as symlinks; devices, sockets and what may not be read stay out. A `zip` unpacks on every
- * system, so names that Windows or macOS can't write are changed in it; a `tar` keeps all names. Returns the bytes sent.
+ * Streams a folder as `zip` or `tar`, opening each file only in its turn. Symlinks are stored as symlinks; devices,
+ * sockets and unreadable files are skipped. A `zip` unpacks on every system, so names that are invalid on Windows
+ * or macOS are changed; a `tar` keeps all names. Returns the bytes sent.
  */
 export async function archive(
   roots: Roots,
@@ -62,14 +62,14 @@ export async function archive(
   } finally {
     writer.out.destroy()
     left.abort(new StreamReset('nobody reads on'))
-    // What it has open is closed before the folder that it is in.
+    // Closes open files before their folder.
     await walked.catch(() => {})
   }
   await walked
   return bytes
 }
 
-/** The same writer, which waits for nobody once the signal has fired: its end is never told to who waits for a reader. */
+/** Wraps a writer so it never waits after an abort: an aborted archive doesn't report its end to a waiting writer. */
 const givenUp = ({ out, top, add, done }: Writer, signal: AbortSignal): Writer => ({
   out,
   top,
@@ -129,7 +129,7 @@ async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer
 /** The size limit for these files; larger ones are left out of an archive. */
 const MOST_MADE_UP = 1_048_576
 
-/** Null: the file is larger, or can't be read. */
+/** Null if the file is larger or unreadable. */
 async function readWhole(file: FileHandle): Promise<Buffer | null> {
   const parts: Buffer[] = []
   for (let size = 0; size <= MOST_MADE_UP;) {
@@ -151,7 +151,7 @@ const sameNames = (path: string): Place => ({
   below: sameNames,
 })
 
-/** Where a folder's path leaves no room for names, they go to the top of the archive. */
+/** Moves files to the top of the archive if their folder's path leaves no room for names. */
 function portableNames(): Place {
   const placeOf = (folder: PortableFolder): Place => ({
     pathFor: (name) => folder.pathFor(name),
@@ -166,7 +166,7 @@ function portableNames(): Place {
 
 function tarWriter(): Writer {
   const out = pack()
-  // The streams of streamx pipe to and from Node's; the types of neither say so.
+  // streamx streams pipe to and from Node's, but their types don't show it.
   return {
     out: out as unknown as Readable,
     top: sameNames(''),
@@ -178,12 +178,12 @@ function tarWriter(): Writer {
         if (found.type === 'folder') return void out.entry({ ...head, type: 'directory' }, after)
         if (found.type === 'link') return void out.entry({ ...head, type: 'symlink', linkname: found.target }, after)
         const entry = out.entry({ ...head, type: 'file', size: found.size }, after) as unknown as Writable
-        // An archive that is left in the middle of a file breaks off its entry, too.
+        // An archive aborted within a file fails the file's entry too.
         entry.on('error', reject)
         if (found.size === 0) return void entry.end()
         let left = found.size
         found.content.on('data', (piece: Buffer) => void (left -= piece.length))
-        // A tar says the size first: a file that shrank cannot be told as whole.
+        // A tar header states the size, so a file that shrank fails the archive.
         found.content.once('end', () => left > 0 && reject(shrunk(name)))
         found.content.once('error', reject)
         found.content.pipe(entry)
@@ -211,7 +211,7 @@ function zipWriter(): Writer {
         }
         found.content.once('error', reject)
         found.content.once('end', resolve)
-        // Through one of our own: an empty file has no first byte that would end the stream it is read by.
+        // Through a PassThrough, because an empty file emits no byte that would end the stream.
         const content = new PassThrough()
         content.on('error', reject)
         zip.addReadStream(content, name, head)

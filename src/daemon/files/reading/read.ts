@@ -12,9 +12,9 @@ import type { Roots } from '../within.ts'
 const PIECE = 64 * 1024
 
 /**
- * Sends a file from `offset` on, or a folder as an archive. A file that shrinks or is replaced under the reader ends it with
- * `stale_update`, never with fewer bytes than were promised. A file without a true size is sent to its end, and its
- * head has neither `length` nor `etag`.
+ * Sends a file from `offset` on, or a folder as an archive. A file that shrinks or is replaced meanwhile ends with
+ * `stale_update`, never with too few bytes. A file without a true size is sent to its end, and its head has neither
+ * `length` nor `etag`.
  */
 export async function read(
   roots: Roots,
@@ -26,7 +26,7 @@ export async function read(
   const { handle, path: real } = await roots.openFile(path)
   await using file = handle
   const { stats, size } = await lookAt(file).catch((error) => refuseSystem(error, path))
-  // A copy of a symlink's target has the name of the link, as with `scp`.
+  // A downloaded symlink target gets the link's name, as with `scp`.
   const entry = await rowOf({ path: real, name: nameOf(path), stats })
   if (stats.isDirectory()) {
     if (format === null)
@@ -45,7 +45,7 @@ export async function read(
   }
   if (offset > size) refuse('range_not_satisfiable', { details: { size_bytes: size } })
   const end = length === null ? size : Math.min(size, offset + length)
-  // The time with nanoseconds: two writes within a millisecond differ.
+  // Nanoseconds tell apart two writes within a millisecond.
   stream.event({
     type: 'head',
     entry,
@@ -56,7 +56,7 @@ export async function read(
   return { bytes: end - offset }
 }
 
-/** Sends a file: a piece is read while the one before it is on its way. */
+/** Sends a file, reading each chunk while the previous one is sent. */
 async function send(
   file: FileHandle,
   from: number,
@@ -83,7 +83,7 @@ async function send(
         })
       at += piece.length
       ahead = at < end ? next(at) : null
-      // Whoever stops here leaves the read ahead to fail by itself.
+      // Keeps an abandoned read-ahead from being an unhandled rejection.
       ahead?.catch(() => {})
       await stream.write(piece)
     }
@@ -92,7 +92,7 @@ async function send(
   }
 }
 
-/** Sends a file without a true size, at most `length` bytes. Returns the number of bytes. */
+/** Sends up to `length` bytes of a file without a true size. Returns the number of bytes. */
 async function sendToEnd(
   file: FileHandle,
   { offset, length, path }: { offset: number; length: number | null; path: Buffer },

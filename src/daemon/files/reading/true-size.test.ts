@@ -42,7 +42,7 @@ test('empty files and files of zeros keep their size', async () => {
   }
 })
 
-test('an unreadable file is refused before its download starts', linux, async (t) => {
+test('an unreadable file is rejected before its download starts', linux, async (t) => {
   const path = '/proc/self/mem'
   await using box = await machine({ root: '/' })
   // Nothing is mapped at its first byte.

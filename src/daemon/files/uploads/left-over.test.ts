@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { type Machine, machine, upload } from '#test/computers/files.ts'
 import { until } from '#test/until.ts'
 
-test('what is left of an upload that nobody goes on with is removed after seven days of the machine’s own time, whatever its time of day, and nobody else’s', async () => {
+test('an abandoned upload is removed after seven days of machine time, whatever the wall clock says, and no other files are', async () => {
   const root = mkdtempSync(join(tmpdir(), 'uk-files-'))
   const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
   const day = 86_400_000
@@ -38,7 +38,7 @@ test('what is left of an upload that nobody goes on with is removed after seven 
         )
       }
       await upload(box.open, Buffer.from('whole'), { path: join(root, 'whole'), key: 'whole', size: 5 })
-      // One of another daemon, or that somebody made by hand.
+      // A partial file of another daemon or made by hand.
       writeFileSync(join(root, '.uk-upload-0123456789abcdef.part'), 'not ours')
       mkdirSync(join(root, 'kept'))
       await rename(join(root, named.get('moved')!), join(root, 'kept', named.get('moved')!))

@@ -8,12 +8,12 @@ import { readPath } from '../path.ts'
 import { isWriting } from './under-way.ts'
 import type { Roots } from '../within.ts'
 
-/** An upload that nobody went on with for so long is given up. */
+/** How long an abandoned upload is kept. */
 export const KEPT_MS = 7 * 86_400_000
 
-/** Ends the names of those that became a file. */
+/** The suffix of records of completed uploads. */
 const DONE = '.done'
-/** How long the others have been left alone. */
+/** How long the others have been unchanged. */
 const LEFT = 'left.json'
 
 const digest = (...parts: (string | Buffer)[]): string => {
@@ -22,28 +22,29 @@ const digest = (...parts: (string | Buffer)[]): string => {
   return hash.digest('hex')
 }
 
-/** The name of the file beside its place that an upload grows in: one per upload, so that two to one path never mix. */
+/**
+ * Returns the name of an upload's partial file beside the target, unique per upload, so concurrent uploads to one
+ * path never mix.
+ */
 export const partOf = (name: Buffer, key: string): Buffer =>
   Buffer.from(`.uk-upload-${digest(`${key}\0`, name).slice(0, 16)}.part`)
 
-/**
- * The parts that this daemon began and has not put in their place, kept in a folder of its own: it removes no others.
- */
+/** Records the partial files of this daemon, in a private folder. No others are removed. */
 export interface Parts {
-  /** Notes a part before it is made. `place` is its path, as `pathText` says it. */
+  /** Records a partial file before it is created. `place`: its path, from `pathText`. */
   note(place: string): Promise<void>
-  /** Forgets a part that is not one any more. */
+  /** Removes the record. */
   forget(place: string): Promise<void>
-  /** Forgets one that becomes no file. */
+  /** Removes the record of an upload that won't complete. */
   drop(place: string): Promise<void>
   /**
-   * Notes that a part becomes this file now: its end may never be heard of, and is asked for again, of a daemon after
-   * this one, too.
+   * Records that the partial file becomes this file. If the response is lost, a retry, even to a later daemon, gets
+   * the same result.
    */
   finish(place: string, file: Stats): Promise<void>
-  /** Whether it became the file that is there, which nobody has changed since. */
+  /** Whether the upload became the existing file, unchanged since. */
   became(place: string, there: Stats | null): Promise<boolean>
-  /** Removes those to which no byte has come for `KEPT_MS` of this machine's own time. */
+  /** Removes uploads without new bytes for `KEPT_MS` of machine time. */
   sweep(): Promise<void>
 }
 
@@ -51,7 +52,10 @@ export function createParts(roots: Roots, folder: string, clock: () => Clock = m
   const fileOf = (place: string): string => join(folder, digest(place).slice(0, 32))
   const wordsOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`
 
-  /** A mark that changes with each byte that comes; null: the part is gone. Throws where that cannot be told now. */
+  /**
+   * Returns a fingerprint that changes with each received byte, or null if the file is missing. Throws if that is
+   * unknown.
+   */
   async function lookAt(place: string): Promise<string | null> {
     try {
       const { folder: holder, name } = await roots.openParent(readPath(place))
@@ -95,7 +99,7 @@ export function createParts(roots: Roots, folder: string, clock: () => Clock = m
           continue
         }
         const place = await readFile(join(folder, name), 'utf8').catch(() => '')
-        // What cannot be looked at now is, at the next sweep.
+        // An unreadable file waits for the next sweep.
         const words = place === '' ? null : await lookAt(place).catch(() => undefined)
         if (words === null) await rm(join(folder, name), { force: true })
         else if (words !== undefined) found.set(name, { place, words })

@@ -10,7 +10,7 @@ import { Refusal } from '#core/errors.ts'
 import { type Machine, machine, upload } from '#test/computers/files.ts'
 
 const KB = 1_024
-/** A disk of 256 KiB, where one can be mounted. */
+/** A disk of 256 KiB, if one can be mounted. */
 function smallDisk(): { root: string; [Symbol.dispose](): void } | null {
   const root = mkdtempSync(join(tmpdir(), 'uk-small-'))
   try {
@@ -125,7 +125,7 @@ for (const [what, act] of Object.entries(kept))
     assert.equal(partsIn(box.root).length, 1)
   })
 
-test('a dropped upload leaves no part and no note, however often it is dropped', async (t) => {
+test('a dropped upload leaves no partial file and no record, however often it is dropped', async (t) => {
   const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
   t.after(() => rmSync(state, { recursive: true, force: true }))
   await using box = await machine({ state })
@@ -138,7 +138,7 @@ test('a dropped upload leaves no part and no note, however often it is dropped',
   assert.deepEqual(await drop(), {})
 })
 
-test('an upload that is being written is dropped only after its writer has stopped', async (t) => {
+test('dropping an upload waits until its writer has stopped', async (t) => {
   const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
   t.after(() => rmSync(state, { recursive: true, force: true }))
   await using box = await machine({ state })

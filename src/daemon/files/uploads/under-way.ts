@@ -10,11 +10,11 @@ interface Writer {
 const writers = new Map<string, Writer>()
 
 /**
- * The turn to write to an upload, by the path of its part. It has one writer: who goes on with it ends the one before, whose
- * link may have broken without anybody having noticed here.
+ * Waits for the right to write an upload, by the path of its partial file. A newer writer stops the previous one,
+ * whose link may have broken unnoticed.
  */
 export async function takeTurn(part: string, stream: Stream, signal: AbortSignal): Promise<Disposable> {
-  // A sender that left before its turn may have begun anew: that one keeps it.
+  // A sender that disconnected while waiting may have reconnected; the new request keeps the turn.
   signal.throwIfAborted()
   for (let before = writers.get(part); before !== undefined; before = writers.get(part)) {
     before.stop()
@@ -28,8 +28,8 @@ export async function takeTurn(part: string, stream: Stream, signal: AbortSignal
 }
 
 /**
- * Reserves an upload for its removal, after waiting for a stopped writer. Refuses while a writer is active, because it may
- * have permission.
+ * Reserves an upload for removal after a stopped writer has finished. Rejected while a writer is active, because it
+ * may have permission.
  */
 export async function takeTurnToDrop(part: string): Promise<Disposable> {
   for (let before = writers.get(part); before !== undefined; before = writers.get(part)) {

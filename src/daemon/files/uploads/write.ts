@@ -11,7 +11,7 @@ import { below, readPath } from '../path.ts'
 import { takeTurn, takeTurnToDrop } from './under-way.ts'
 import type { Folder, Roots } from '../within.ts'
 
-/** How often the sender is told how far the file has come: it keeps so much, for when the link breaks. */
+/** How often the sender is told the offset. It buffers as much, in case the link breaks. */
 const TELL_BYTES = 262_144
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -29,7 +29,7 @@ export async function uploadOffset(
   return { offset: became ? there!.size : 0 }
 }
 
-/** Removes the part of an upload that no one may resume. */
+/** Removes the partial file of an upload that no one may resume. */
 export async function dropUpload(
   { roots, parts }: { roots: Roots; parts: Parts },
   { path, key }: Input<'fs.upload_drop'>,
@@ -45,9 +45,9 @@ export async function dropUpload(
 }
 
 /**
- * Takes bytes into a file beside its place, and with the last ones puts it there whole: synced, then renamed. A symlink is
- * written through: its target is what is replaced. An interrupted upload keeps its part and can be resumed; a refused one
- * leaves nothing. The new file has the mode and owner of the one that it replaces.
+ * Receives a file beside its target and moves it into place when complete: synced, then renamed. Writes through
+ * symlinks, replacing their target. An interrupted upload can be resumed; a rejected one leaves nothing. The new
+ * file keeps the mode and owner of the file it replaces.
  */
 export async function write(
   { roots, parts }: { roots: Roots; parts: Parts },
@@ -93,12 +93,12 @@ const isResumable = (error: unknown, signal: AbortSignal): boolean =>
 interface Place {
   folder: Folder
   name: Buffer
-  /** The path of its part. */
+  /** The path of its partial file. */
   place: string
   parts: Parts
 }
 
-/** Receives bytes into the part and prepares a complete one for its place. Returns its size. */
+/** Receives bytes into the partial file and prepares a complete one for its target. Returns its size. */
 async function fill(
   part: Buffer,
   { folder, name, place, parts }: Place,
@@ -168,7 +168,7 @@ async function receive(
   signal: AbortSignal,
 ): Promise<number> {
   const there = (await file.stat()).size
-  // A new upload begins at 0 and drops what an earlier one with its key left.
+  // An upload that starts at 0 drops remains of an earlier one with its key.
   if (from === 0 && there > 0) await file.truncate(0)
   else if (from !== there)
     refuse('stale_update', {
@@ -205,7 +205,7 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Prom
     done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
 }
 
-/** Checks the room before the first byte: a disk that cannot take the file says so now. */
+/** Checks disk space before the first byte. */
 async function checkRoom(folder: Folder, needed: number): Promise<void> {
   if ((await freeBytes(folder)) < needed) await refuseFull(folder, needed)
 }
@@ -214,7 +214,7 @@ async function inherit(file: FileHandle, folder: Folder, name: Buffer, mode: num
   const there = await lstat(folder.at(name)).catch(() => null)
   if (!there?.isFile()) return file.chmod(mode & ~process.umask())
   await file.chmod(there.mode & 0o7777)
-  // Only root may give a file away; others keep what they write.
+  // Only root can change the owner.
   await file.chown(there.uid, there.gid).catch(() => {})
 }
 
@@ -222,7 +222,7 @@ async function putInPlace(folder: Folder, part: Buffer, name: Buffer, path: Buff
   try {
     if (overwrite) await rename(part, folder.at(name))
     else {
-      // A link is refused where the name was taken meanwhile; a rename would replace it.
+      // `link` fails if the name was taken meanwhile; `rename` would replace it.
       await link(part, folder.at(name))
       await unlink(part)
     }

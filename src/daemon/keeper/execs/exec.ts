@@ -65,7 +65,7 @@ export class Exec {
     if (this.#alone) clearTimeout(this.#alone)
     if (signal.aborted) this.#leftAlone()
     stream.event({ type: 'started', pid: child.pid, stdin: stdin?.arrived ?? 0 })
-    // // A lost link or caller ends this call, not the command.
+    // A lost link or caller ends this call, not the command.
     if (stdin && !stdin.finished) stdin.take(stream).catch(() => {})
     signal.addEventListener('abort', () => {
       if (this.#stream === stream) this.#leftAlone()
@@ -113,7 +113,7 @@ export class Exec {
     const { parts } = this
     const { child, trace, stdout, stderr, deadline } = parts
     if (deadline !== null) this.#timer = setTimeout(() => this.#timeOut(), Math.max(0, deadline - uptimeMs()))
-    // // Until a caller attaches.
+    // Until a caller attaches.
     this.#leftAlone()
     const ending = await child.ended
     const ended = uptimeMs()

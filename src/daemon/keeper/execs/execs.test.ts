@@ -92,7 +92,7 @@ test('after a broken link stdin and outputs resume at their offsets', async () =
   )
   const first_event = await again[Symbol.asyncIterator]().next()
   assert.equal((first_event.value as { event: { stdin: number } }).event.stdin, 6)
-  // // Resent bytes are read only once.
+  // Resent bytes are read only once.
   await again.write(Buffer.from('o world'), 0, 4)
   again.finish()
   const { end, stdout } = await ran(again)
@@ -201,7 +201,7 @@ test('an additional reader gets all output, exerts no backpressure and doesn’t
     for await (const item of leaves) if (item.type === 'bytes') leaves.reset('left')
     return leaves.output
   }
-  // // The command may not have started yet.
+  // The command may not have started yet.
   await until(
     () => left().catch((error: unknown) => error),
     (why) => why instanceof StreamReset,
@@ -218,7 +218,7 @@ test('a key runs once: with concurrent requests, with a retry, and after its out
   const two = await Promise.allSettled([exec(keeper.client, input), exec(keeper.another(), input)])
   const [first] = two.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   assert.equal(first?.stdout, 'output\n')
-  // // Of two callers attached to the same command, the newer one wins.
+  // Of two callers attached to the same command, the newer one wins.
   for (const one of two) if (one.status === 'rejected') assert.ok(one.reason instanceof LinkLost)
   const again = await exec(keeper.another(), input)
   assert.deepEqual([again.stdout, again.end], ['output\n', first.end])

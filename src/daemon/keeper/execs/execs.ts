@@ -42,11 +42,11 @@ export class Execs {
       this.#byKey.set(exec.parts.key, Promise.resolve(exec))
       this.#follow(exec)
     }
-    // // The rest ran when a keeper was killed. They can't be read and their exit is unknown, so they are killed.
+    // The rest ran when a keeper was killed. They can't be read and their exit is unknown, so they are killed.
     // They count as lost only once dead: if this keeper dies first, the next one continues.
     for (const [key, { mark, trace, boot }] of this.records.running()) {
       if (this.#byKey.has(key)) continue
-      // // After a reboot the pids belong to other processes.
+      // After a reboot the pids belong to other processes.
       const gone = boot === bootId() ? endTree(trace ?? { pid: 0, started: '', at: 0, mark, pipes: [] }) : null
       this.#living++
       void Promise.resolve(gone).finally(() => {

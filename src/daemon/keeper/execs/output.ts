@@ -73,7 +73,7 @@ export class Output {
   stop(): void {
     this.#limit = -1
     this.#socket?.pause()
-    // // Flushes what was read but not yet emitted as `data`.
+    // Flushes what was read but not yet emitted as `data`.
     this.#socket?.read()
   }
 

@@ -59,7 +59,7 @@ export class Records {
   #add(fact: Fact): void {
     this.#journal.add(fact)
     this.#take(fact)
-    // // Each rewrite at least halves the journal. A fixed limit would rewrite it on every line if more commands
+    // Each rewrite at least halves the journal. A fixed limit would rewrite it on every line if more commands
     // are recent.
     if (++this.#lines > 10_000 + 2 * this.#byKey.size) this.#tidy()
   }
@@ -68,7 +68,7 @@ export class Records {
     const { key } = fact
     const known = this.#byKey.get(key)
     if ('mark' in fact) {
-      // // Records of earlier versions have no boot ID and are taken to be of this boot.
+      // Records of earlier versions have no boot ID and are taken to be of this boot.
       const { at, mark, boot = bootId() } = fact
       this.#byKey.set(key, { status: 'running', at, mark, boot, trace: null })
     } else if ('trace' in fact) {

@@ -49,7 +49,7 @@ export class Stdin {
         await Promise.race([this.#writer.written(), late])
         return true
       }
-      // // Waits until earlier bytes are read, or repeated calls would fill the memory.
+      // Waits until earlier bytes are read, or repeated calls would fill the memory.
       while (this.#writer.waiting > 0) if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
       if (!this.#take(next.value)) return false
     }
@@ -59,7 +59,7 @@ export class Stdin {
   #take(incoming: Incoming): boolean {
     if (incoming.type !== 'bytes' || incoming.channel !== CHANNEL.stdin || this.#finished) return true
     if (incoming.offset > this.#arrived) return false
-    // // Skips bytes that already arrived over another link.
+    // Skips bytes that already arrived over another link.
     const bytes = incoming.bytes.subarray(Math.max(0, this.#arrived - incoming.offset))
     this.#arrived += bytes.length
     this.#writer.write(bytes)

@@ -56,7 +56,7 @@ export async function launch(
     return launch({ argv, cwd: '/', env, user }, mark, gives)
   }
   const asked = argv ?? [account.shell, '-l']
-  // // Uses an absolute path, never the caller's PATH, since it runs as root.
+  // Uses an absolute path, never the caller's PATH, since it runs as root.
   const prefix = other ? [setpriv(), `--reuid=${other.uid}`, `--regid=${other.gid}`, '--init-groups', '--'] : []
   return {
     argv: [...prefix, ...asked],

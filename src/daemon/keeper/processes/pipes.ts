@@ -60,7 +60,7 @@ export function openForReading(path: string): { ours: number; theirs: number } {
 
 /** Opens both ends of a pipe the keeper writes. */
 export function openForWriting(path: string): { ours: number; theirs: number } {
-  // // Opening one end blocks until the other is open; this descriptor is both.
+  // Opening one end blocks until the other is open; this descriptor is both.
   const both = openSync(path, O_RDWR | O_NONBLOCK)
   const theirs = openSync(path, O_RDONLY)
   const ours = openSync(path, O_WRONLY | O_NONBLOCK)
@@ -75,6 +75,6 @@ export function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // // Already removed.
+    // Already removed.
   }
 }

@@ -19,7 +19,7 @@ export interface Stat {
 export function statOf(pid: number | string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // // The fields start after the name in brackets, which may contain anything.
+    // The fields start after the name in brackets, which may contain anything.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', parent, group, session, terminal] = fields
     return {

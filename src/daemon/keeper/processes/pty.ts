@@ -33,7 +33,7 @@ export async function openPty(launch: Launch, cols: number, rows: number, addonP
   hideFromChildren(slave)
   try {
     if (launch.owner) chownSync(pty, launch.owner.uid, statSync(pty).gid)
-    // // On Linux a session leader that opens a terminal gets it as its controlling terminal.
+    // On Linux a session leader that opens a terminal gets it as its controlling terminal.
     const argv = ['/bin/sh', '-c', 'exec "$@" <>"$0" >&0 2>&1', pty, ...launch.argv]
     const nothing = nullDescriptor()
     const child = await startChild({ ...launch, argv }, [nothing, nothing, nothing])
@@ -75,7 +75,7 @@ function attach(addon: Addon, child: Child, master: number, slave: Slave | null)
   const looking = setInterval(() => {
     if (slave?.isOpen() !== false) letGo()
   }, LOOK_MS).unref()
-  // // EIO means no process has the terminal open and everything was read.
+  // EIO means no process has the terminal open and everything was read.
   const drained = new Promise<void>((resolve) => stream.on('error', resolve).on('close', () => resolve()))
   const ended = (async () => {
     const ending = await child.ended

@@ -15,6 +15,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // // Already ended.
+    // Already ended.
   }
 }

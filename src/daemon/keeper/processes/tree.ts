@@ -28,7 +28,7 @@ export async function endTree(trace: Trace, soft: NodeJS.Signals = 'SIGTERM'): P
     if (treeOf([trace]).length === 0) return
     await sleep(LOOK_MS)
   }
-  // // Repeated, because a process may fork while being killed.
+  // Repeated, because a process may fork while being killed.
   for (let look = 0; look < 40; look++) {
     if (signalTree(trace, 'SIGKILL') === 0) break
     await sleep(LOOK_MS)
@@ -46,7 +46,7 @@ export function treeOf(traces: readonly Trace[]): Stat[] {
   if (process.platform !== 'linux') return traces.flatMap(groupOf)
   const all = livingProcesses(firstPid(traces))
   const wanted = {
-    // // If another process has the first pid now, the group is empty: pids of living groups aren't reused. A
+    // If another process has the first pid now, the group is empty: pids of living groups aren't reused. A
     // command that couldn't start has pid 0.
     firsts: new Map(
       traces
@@ -74,7 +74,7 @@ const YOUNG_MS = 60_000
 function firstPid(traces: readonly Trace[]): number {
   const last = lastPid()
   const first = Math.min(...traces.map(({ pid }) => pid))
-  // // Invalid if the wall clock was set back.
+  // Invalid if the wall clock was set back.
   const ages = traces.map(({ at }) => Date.now() - at)
   const young = ages.every((age) => age >= 0 && age < YOUNG_MS)
   return young && last >= first ? first : 0
@@ -114,7 +114,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
     process.kill(pid, signal)
     return true
   } catch (error) {
-    // // EPERM: the process exists but belongs to another user.
+    // EPERM: the process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -48,7 +48,7 @@ export class Writer {
 
   async #writeOn(): Promise<void> {
     let pause = SHORTEST_MS
-    // // Waits first: if it finished synchronously, `#writing` would be assigned afterwards and never cleared.
+    // Waits first: if it finished synchronously, `#writing` would be assigned afterwards and never cleared.
     do {
       await sleep(pause)
       pause = Math.min(LONGEST_MS, pause * 2)
@@ -66,7 +66,7 @@ export class Writer {
         else this.#waiting[0] = first.subarray(length)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false
-        // // No reader is left.
+        // No reader is left.
         this.stop()
       }
     }

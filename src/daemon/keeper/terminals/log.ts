@@ -46,7 +46,7 @@ export class TerminalLog {
   resize(size: Size): void {
     const at = this.ring.end
     const marks = this.#marks.filter((mark) => mark.at !== at)
-    // // The last dropped mark still applies to the first kept byte.
+    // The last dropped mark still applies to the first kept byte.
     const first = marks.findLastIndex((mark) => mark.at <= this.ring.start)
     this.#marks = [...marks.slice(Math.max(0, first)), { ...size, at }]
     this.wake()

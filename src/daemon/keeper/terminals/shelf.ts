@@ -73,7 +73,7 @@ export class Shelf {
     try {
       unlinkSync(this.#path(id))
     } catch {
-      // // It was never written.
+      // It was never written.
     }
   }
 

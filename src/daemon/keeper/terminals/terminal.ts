@@ -101,7 +101,7 @@ export class Terminal {
     terminal.#last = last
     terminal.#status = end.status
     terminal.#endedAt = end.ended_at
-    // // If it ended before this process started, only the wall clock is known.
+    // If it ended before this process started, only the wall clock is known.
     terminal.#endedUp = uptimeMs() - Math.max(0, Date.now() - Date.parse(end.ended_at))
     terminal.ending = { exit_code: end.exit_code, signal: end.signal }
     return terminal
@@ -144,7 +144,7 @@ export class Terminal {
     stream.on('data', (bytes: Buffer) => {
       this.log.push(bytes)
       screen.write(bytes)
-      // // The parser sets the program's pace, not the viewers.
+      // The parser sets the program's pace, not the viewers.
       if (screen.backlog > BACKLOG) stream.pause()
       this.onChange()
     })

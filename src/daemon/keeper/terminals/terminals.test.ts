@@ -51,7 +51,7 @@ const status = async (id: string): Promise<Output<'terminal.open'> | undefined> 
 test('a shell has job control, Ctrl-C, a size and an end with its exit code', async () => {
   await openTerminal(keeper.client, 'shell')
   const viewer = await Viewer.attach(keeper.client, 'shell')
-  // // Input is echoed before the shell reads it, and Ctrl-C goes to the foreground process at that time.
+  // Input is echoed before the shell reads it, and Ctrl-C goes to the foreground process at that time.
   viewer.type(`sh -c 'echo be""gun; exec sleep 100'\r`)
   await viewer.shows('begun')
   viewer.type('\x03')
@@ -216,7 +216,7 @@ test('repeated input is typed once', async () => {
   other.type('x', 1)
   await viewer.shows('123x')
   assert.equal(viewer.text(), '123x')
-  // // The terminal reports what it accepted, so no viewer resends it.
+  // The terminal reports what it accepted, so no viewer resends it.
   const said = viewer.events.filter(({ type }) => type === 'typed')
   assert.deepEqual(
     said.map((event) => [event['viewer'], event['seq']]),
@@ -281,7 +281,7 @@ test('after its keeper was killed a terminal is lost but keeps its last screen',
   const viewer = await Viewer.attach(other.client, 'kept')
   viewer.type('echo still to be read\r')
   await viewer.shows('\nstill to be read')
-  // // Waits until both are on disk.
+  // Waits until both are on disk.
   const shelf = join(other.folder, 'terminals')
   const shelved = async (): Promise<number> => {
     const { terminals } = await call(other.client, 'terminal.list', {})

@@ -37,7 +37,7 @@ export class Terminals {
     for (const { terminal, program } of this.#shelf.read()) {
       if (this.#byId.has(terminal.facts.terminal_id)) continue
       this.#add(terminal)
-      // // The kernel hung up when its keeper was killed. A program that ignored it writes into a closed terminal.
+      // The kernel hung up when its keeper was killed. A program that ignored it writes into a closed terminal.
       // It stays on disk until killed, so that the next keeper continues if this one dies.
       const end = (): void => {
         if (program) signalSession(program.pid, program.started, 'SIGKILL')
@@ -142,7 +142,7 @@ export class Terminals {
     signal: AbortSignal,
   ): Promise<object> {
     const terminal = this.#known(terminal_id)
-    // // Ends with its stream.
+    // Ends with its stream.
     this.#listen(terminal, viewer, stream).catch(() => {})
     try {
       await show(terminal, stream, from, signal)
@@ -166,7 +166,7 @@ export class Terminals {
         if (event.type === 'resize' && isSize(event.cols) && isSize(event.rows))
           terminal.view(stream, { cols: event.cols, rows: event.rows })
       }
-      // // Backpressure for input, on this viewer's link only.
+      // Backpressure for input, on this viewer's link only.
       const writer = terminal.live?.writer
       if (writer && writer.waiting > TYPED_AHEAD) await writer.written()
     }
@@ -215,7 +215,7 @@ export class Terminals {
     clearTimeout(this.#toShelve.get(terminal))
     this.#toShelve.delete(terminal)
     if (this.#byId.get(terminal.facts.terminal_id) !== terminal) return
-    // // A full disk loses the stored screen, not the terminal.
+    // A full disk loses the stored screen, not the terminal.
     await this.#shelf.write(terminal, terminal.snapshot()).catch(() => {})
   }
 
