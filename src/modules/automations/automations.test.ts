@@ -39,7 +39,6 @@ function sign(secret: string, id: string, body: string, at = Date.now()): Record
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,bm9uZQ== v1,${signature}` }
 }
 
-/** The run as soon as it has ended. */
 async function ended(person: Person, { id }: Made, runId: string): Promise<Record<string, any>> {
   const run = await until(
     async () =>
@@ -49,7 +48,7 @@ async function ended(person: Person, { id }: Made, runId: string): Promise<Recor
   return run
 }
 
-test('a webhook with its token sets an agent to work; its answer stands in a chat that alice reads, with what the webhook brought', async () => {
+test('a webhook with a valid token starts its agent, whose chat is readable and includes the webhook body', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice)
@@ -86,7 +85,7 @@ test('a webhook with its token sets an agent to work; its answer stands in a cha
   assert.equal((await mallory.get(`/automations/runs?workspace_id=${alice.workspaceId}`)).status, 404)
 })
 
-test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old time, another secret and no credentials are 401', async () => {
+test('Standard Webhooks signatures cover the raw bytes: a changed byte, an old time, another secret and no credentials return 401', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { overlap: 'allow' })
@@ -112,7 +111,7 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   const nowhere = await fire(server, { ...hook, id: alice.id }, bearer(hook))
   assert.deepEqual([nowhere.status, nowhere.body.error.code], [401, 'invalid_signature'], 'as what exists')
 
-  // The body that was sent is what was signed, whatever a parser would make of it; and it need not be JSON.
+  // The signature covers the raw body, which doesn't have to be JSON.
   const sent = async (i: number, odd: string, type: string): Promise<Answer> => {
     const headers = { ...sign(hook.secret, `odd_${i}`, odd), 'content-type': type }
     const answer = await server.stranger.request('POST', `/automations/${hook.id}/fire`, odd, headers)
@@ -122,7 +121,7 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   await sent(1, '{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json')
   await sent(2, 'no JSON at all {', 'text/plain; charset=latin1')
   await sent(3, '', 'application/x-www-form-urlencoded')
-  // It comes in many pieces; the agent is shown its beginning, which ends before a character that would be cut.
+  // The body arrives in many chunks. The agent gets its start, cut before a surrogate pair.
   const many = await sent(4, `${'x'.repeat(199_999)}😀${'y'.repeat(800_000)}`, 'text/plain')
   const { chat_id } = await ended(alice, hook, many.body.data.id)
   const [told] = (await alice.get(`/chats/${chat_id}/messages`)).body.data
@@ -139,7 +138,7 @@ test('Standard Webhooks are judged over their raw bytes: a wrong byte, an old ti
   assert.deepEqual([(await fire(server, hook, named)).status, (await fire(server, hook, named)).status], [202, 200])
 })
 
-test('two hundred deliveries of one webhook at once, through two processes, make one run; after a rotation both secrets count for a while', async () => {
+test('200 simultaneous deliveries through two processes start one run; after a rotation both secrets are valid for a while', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -162,7 +161,7 @@ test('two hundred deliveries of one webhook at once, through two processes, make
   assert.equal((await fire(server, hook, bearer(last))).status, 202)
 })
 
-test('a schedule fires by the clock in either of two processes, once a tick; what nobody was there for is told to have been missed', async () => {
+test('a schedule fires once per tick across two processes, and missed ticks are reported', async () => {
   await using server = await testServer()
   await using _twin = await server.twin()
   const alice = await server.person('Alice')
@@ -180,13 +179,13 @@ test('a schedule fires by the clock in either of two processes, once a tick; wha
   const hours = 50
   const now = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + (hours - 1) * 3_600_000 + 1_000)
   await alice.post(`/automations/${id}/unarchive`)
-  // A run that ends holds its automation for a moment, which is passed over meanwhile.
+  // While a run ends, its automation is locked and skipped.
   const nextRun = async (): Promise<string> => {
     while (await fireDue(engine, now));
     return (await alice.get(`/automations/${id}`)).body.data.next_run_at
   }
   await until(nextRun, (next) => Date.parse(next) > now.getTime())
-  // On a busy machine ticks of the first schedule may have been missed too.
+  // On a slow machine, ticks of the first schedule may be missed too.
   const missed = (await alice.get(`/automations/${id}/runs?limit=100&status=skipped`)).body.data.filter(
     (row: { skip_reason: string; scheduled_for: string }) =>
       row.skip_reason === 'missed' && Date.parse(row.scheduled_for) > Date.now(),
@@ -197,7 +196,7 @@ test('a schedule fires by the clock in either of two processes, once a tick; wha
   assert.equal(last.skip_reason, null)
 })
 
-test('an archived automation never fires, and its ticks say so; while a run goes on the next is skipped, queued or takes its place', async () => {
+test('archived automations never fire and their ticks are reported; overlapping runs are skipped, queued or replace the previous one', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const slow = await agentOf(alice, { model: 'sim/script' })
@@ -218,7 +217,7 @@ test('an archived automation never fires, and its ticks say so; while a run goes
 
   const cancelled = await alice.post(`/automations/${queue.hook.id}/runs/${queue.first.id}/cancel`)
   assert.deepEqual([cancelled.status, cancelled.body.data.status], [200, 'cancelled'], cancelled.text)
-  // The one that waited has its turn.
+  // The queued run starts.
   await becomes(
     async () => (await alice.get(`/automations/${queue.hook.id}/runs?status=running`)).body.data[0]?.id,
     queue.second.id,
@@ -241,7 +240,7 @@ test('an archived automation never fires, and its ticks say so; while a run goes
     assert.equal((await alice.delete(`/automations/${hook.id}`)).status, 200)
 })
 
-test('what keeps failing is archived after ten times, and who made it is told; a person brings it back', async () => {
+test('an automation is archived after ten failures, its creator is notified, and a person can restore it', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const agent = await agentOf(alice, { model: 'sim/script' })
@@ -263,7 +262,7 @@ test('what keeps failing is archived after ten times, and who made it is told; a
   assert.deepEqual([back.status, back.paused_reason], ['active', null])
 })
 
-test('an automation runs with at most the rights of its creator, as they are when it fires', async () => {
+test('an automation has only its creator’s current permissions', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP_CREDITS_USD: '5' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -12,7 +12,7 @@ const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
 const countOf = async (pool: pg.Pool, { id }: Person): Promise<number> =>
   (await pool.query<{ n: number }>('select count(*)::int as n from automations where account_id = $1', [id])).rows[0]!.n
 
-test('of fifty creations at once on two servers the account’s thousandth automation is the last; one deleted makes room, and who takes over another’s needs room too', async () => {
+test('50 concurrent creations on two servers stop at 1,000 automations per account; deleting one frees a slot, and taking one over requires one', async () => {
   await using server = await testServer()
   await using second = await server.twin()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
@@ -50,7 +50,7 @@ test('of fifty creations at once on two servers the account’s thousandth autom
   assert.equal((await create(alice)).status, 409)
 })
 
-test('automations that fire each second count as starts of their account: two servers together begin only what a minute allows, the other ticks say that they were too many, and bob’s fire all the same', async () => {
+test('two servers share the per-minute limit of scheduled starts: further ticks are reported, and other accounts aren’t affected', async () => {
   const environment = { UK_LIMIT_INFERENCE: '60' }
   await using server = await testServer({ environment })
   await using _second = await server.twin(environment)

@@ -1,4 +1,4 @@
-/** The action of an automation is done later in the name of who sets it up: they must be allowed to do it now. */
+/** An action runs later for the caller who sets it, so permissions are checked when it's set. */
 import { agentFor } from '#modules/agents/service.ts'
 import { chatFor } from '#modules/chats/service.ts'
 import { checkCommand } from '#modules/computers/service.ts'

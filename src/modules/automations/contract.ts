@@ -46,7 +46,6 @@ export const Action = z
   ])
   .meta({ id: 'AutomationAction' })
 
-/** Schedules that have a name of their own in cron. */
 export const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually']
 const schedule = z
   .string()

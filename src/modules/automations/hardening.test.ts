@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ const fireSigned = (server: TestServer, hook: Made, webhookId: string): Promise<
 
 const isPaid = (run: Row): boolean => isOver(run) && run.cost_usd !== null
 
-test('of a secret that is rotated again and again each counts as long as it was promised; a rotation without overlap ends them all', async () => {
+test('each rotated secret stays valid for its overlap, and a rotation without overlap revokes all of them', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const first = await make(alice, { overlap: 'allow' })
@@ -32,7 +32,7 @@ test('of a secret that is rotated again and again each counts as long as it was 
   assert.equal((await fire(server, last)).status, 202)
 })
 
-test('what waits when an automation is archived is not begun, and cannot be tried again; an archived workspace takes no webhooks', async () => {
+test('queued runs of an archived automation don’t start and can’t be retried; archived workspaces accept no webhooks', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { overlap: 'queue' }, 'sim/script', slow)
@@ -53,7 +53,7 @@ test('what waits when an automation is archived is not begun, and cannot be trie
   assert.deepEqual([refused.status, refused.body.error?.code], [409, 'invalid_state'], refused.text)
 })
 
-test('a run that is tried again costs what both attempts cost', async () => {
+test('a retried run costs the sum of both attempts', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, {}, 'sim/script', failing)
@@ -67,7 +67,7 @@ test('a run that is tried again costs what both attempts cost', async () => {
   assert.equal((await alice.get(`/automations/${hook.id}/cost-stats`)).body.data.cost_usd, twice.cost_usd)
 })
 
-test('ticks that are due when the schedule is changed are told of all the same', async () => {
+test('ticks that are due when the schedule changes are reported', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const cron = await make(alice, { kind: 'cron', schedule: '0 * * * *', catch_up: 'none' })
@@ -81,7 +81,7 @@ test('ticks that are due when the schedule is changed are told of all the same',
   assert.equal(rows.length, 6, 'the five missed and that of this hour')
 })
 
-test('what a process that died had begun to stop is stopped by the others', async () => {
+test('a stop that a dead process had started is finished by the others', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { engine } = server.app
@@ -103,7 +103,7 @@ test('what a process that died had begun to stop is stopped by the others', asyn
   assert.equal((await alice.get(`/chats/${chat_id}/runs/${run_id}`)).body.data.status, 'cancelled')
 })
 
-test('who makes the secret of another anew must be allowed what the automation does; a stranger who fires without end is slowed down', async () => {
+test('rotating another member’s secret requires the permissions of its action; repeated invalid deliveries are rate limited', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_INFERENCE: '20' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -125,7 +125,7 @@ test('who makes the secret of another anew must be allowed what the automation d
   assert.ok(Number(refused.headers.get('retry-after')) >= 1)
 })
 
-test('a tick that nobody can pay for is skipped for its budget, and counts as no failure', async () => {
+test('a tick without funds is skipped for its budget and doesn’t count as a failure', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP_CREDITS_USD: '0' } })
   await server.person('Admin')
   const bob = await server.person('Bob')
@@ -144,7 +144,7 @@ test('a tick that nobody can pay for is skipped for its budget, and counts as no
   assert.equal((await bob.get(`/automations/${cron.id}/cost-stats`)).body.data.failed, 0)
 })
 
-test('a root key that was rotated away can be taken out: webhooks, in and out, were sealed again', async () => {
+test('a rotated root key can be removed: webhook secrets were resealed', async () => {
   await using database = await testDatabase()
   const newest = 'a newer root key of the tests, 32 characters'
   let hook: Made

@@ -1,4 +1,4 @@
-/** An automation acts in its account's rights, so nobody with fewer of them chooses unseen what its agent does. */
+/** An automation runs with its account's permissions, so someone with fewer can't change its agent unnoticed. */
 import type { Context } from '#infra/context.ts'
 import { writeOutboxAll } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
@@ -10,15 +10,15 @@ import type { Span } from '#core/time.ts'
 import { automationEvent } from './events.ts'
 import { type AutomationRow, automationStore, wantsVouching } from './store.ts'
 
-/** Pauses its automations within the transaction that changes an agent. */
+/** Call it in the transaction that changes the agent. */
 export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
   pauseUnlessVouched(ctx, await automationStore.behindAgent(ctx.db, agentId))
 
-/** Pauses its automations within the transaction that gives a chat another agent. */
+/** Call it in the transaction that changes the chat's agent. */
 export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
   pauseUnlessVouched(ctx, await automationStore.inChat(ctx.db, chatId))
 
-/** Pauses those whose account has rights that the caller lacks, until somebody who has them all lets them go on. */
+/** Pauses automations whose account has permissions the caller lacks, until someone with all of them resumes. */
 async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
   const known = new Map<string, Promise<boolean>>()
   for (const row of rows) {
@@ -31,7 +31,7 @@ async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]):
   }
 }
 
-/** Pauses those that this account made in this time, because the account has come to its owner. Answers how many. */
+/** Pauses automations created while someone else had control of the account. Returns their number. */
 export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
   const rows = await automationStore.heldBy(db, accountId, made)
   const paused_reason = 'account_recovered'
@@ -44,7 +44,7 @@ export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Pro
   return rows.length
 }
 
-/** Whether the caller may do all that the automation may where it lives. */
+/** Whether the caller has every permission of the automation in its workspace. */
 export async function hasRightsOf(
   { engine, principal, signal }: Context,
   row: Pick<AutomationRow, 'account_id' | 'scopes' | 'held_to' | 'workspace_id'>,
@@ -57,7 +57,7 @@ export async function hasRightsOf(
     signal,
   })
   const place = owner && membershipIn(owner.principal, row.workspace_id)
-  // An account that may do nothing there now may be back tomorrow, with rights that nobody knows yet.
+  // An account without access may regain it later, with unknown permissions.
   if (!place) return false
   const mine = membershipIn(principal, row.workspace_id)
   if (mine === null || !atLeast(mine.role, place.role)) return false
@@ -67,11 +67,10 @@ export async function hasRightsOf(
 const may = (principal: Principal, { permissions }: Membership, scope: Scope): boolean =>
   hasScope(principal, scope) && (permissions === null || permissions.has(scope))
 
-/** Whether one of these runs is an automation's that waits for somebody's word. */
 export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
   (await automationStore.ofRuns(db, runIds)).some(wantsVouching)
 
-/** Refuses to let it go on at the word of somebody who could not do what it does. */
+/** Refuses callers who have fewer permissions than the automation. */
 export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
   if (!wantsVouching(row) || (await hasRightsOf(ctx, row))) return
   refuse('insufficient_role', {

@@ -1,4 +1,7 @@
-/** Nobody with fewer rights than an automation has chooses unseen what it does: its agent changed, it waits for its account. */
+/**
+ * Users with fewer permissions than an automation can't change its agent unnoticed: it pauses until its account
+ * approves.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
@@ -25,7 +28,7 @@ async function teamOf() {
 
 const stateOf = async (person: Person, id: string): Promise<Row> => (await person.get(`/automations/${id}`)).body.data
 
-test('bob changes the agent of alice’s automation: it pauses, tells her why, its ticks are skipped, and only she or an equal lets it go on', async () => {
+test('changing the agent of another member’s automation pauses it, notifies its account and skips ticks until someone with its permissions resumes', async () => {
   await using place = await teamOf()
   const { server, alice, bob, carol, team } = place
   const hook = await make(alice, { workspace_id: team })
@@ -60,7 +63,7 @@ test('bob changes the agent of alice’s automation: it pauses, tells her why, i
   const refused = await fire(server, hook, { hello: 1 })
   assert.deepEqual([refused.status, refused.body.error.details.status], [409, 'paused'], refused.text)
 
-  // Bob's word does not count, neither by a rename, a test nor the archive.
+  // Bob can't resume it by a rename, a test run or archiving.
   assert.equal((await bob.patch(`/automations/${hook.id}`, { name: 'Renamed' })).status, 200)
   for (const door of ['unarchive', 'test-fire']) {
     const answer = await bob.post(`/automations/${hook.id}/${door}`)
@@ -70,7 +73,7 @@ test('bob changes the agent of alice’s automation: it pauses, tells her why, i
   assert.equal((await bob.post(`/automations/${hook.id}/unarchive`)).status, 403)
   assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
 
-  // Nor does a narrow key of hers; she does, and so does an equal.
+  // Nor can her restricted key. She can, and so can an equal.
   const narrow = await alice.key({ scopes: ['automation:write', 'automation:run'] })
   assert.equal((await narrow.post(`/automations/${hook.id}/unarchive`)).status, 403)
   const back = await alice.post(`/automations/${hook.id}/unarchive`)
@@ -82,7 +85,7 @@ test('bob changes the agent of alice’s automation: it pauses, tells her why, i
   assert.equal((await stateOf(alice, ticking.id)).paused_reason, null)
 })
 
-test('also by an agent that it hands tasks to, by the agent of its chat, by another agent in its chat; a changed action is answered for', async () => {
+test('the pause also covers subagents, the agent of its chat and a new agent in its chat; a changed action moves the automation to the caller', async () => {
   await using place = await teamOf()
   const { alice, bob, team } = place
   const agentOf = async (more: object = {}) =>
@@ -117,7 +120,7 @@ test('also by an agent that it hands tasks to, by the agent of its chat, by anot
   assert.deepEqual([taken.status, taken.body.data.paused_reason], [200, null], taken.text)
 })
 
-test('what alice’s automation had begun does not go on with bob’s change, neither once decided nor by an agent handed a task', async () => {
+test('a run in progress doesn’t continue with the changed agent, neither after an approval nor in a subagent', async () => {
   await using place = await teamOf()
   const { server, alice, bob, team } = place
   const made = async (path: string, body: object): Promise<Row> => {
@@ -154,7 +157,7 @@ test('what alice’s automation had begun does not go on with bob’s change, ne
   const handed = await fired(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
   const changed = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
   assert.equal(changed.status, 200, changed.text)
-  // One more failure would archive it: that is not a way for bob to get by the pause.
+  // Another failure would archive it, which must not bypass the pause.
   await server.app.engine.postgres.pool.query('update automations set failures = 9')
   for (const { hook, path, id, actions } of [asked, handed]) {
     assert.equal((await alice.post(`${path}/actions`, { actions })).status, 200)
@@ -168,12 +171,12 @@ test('what alice’s automation had begun does not go on with bob’s change, ne
     0,
   )
 
-  // Let go on, what failed so is tried again.
+  // Once resumed, the failed run can be retried.
   assert.equal((await alice.post(`/automations/${asked.hook.id}/unarchive`)).status, 200)
   assert.equal((await alice.post(`/automations/${asked.hook.id}/runs/${asked.id}/retry`)).status, 202)
 })
 
-test('an agent lets nothing go on that was paused, unless a person has agreed to it', async () => {
+test('an agent can’t resume a paused automation without a person’s approval', async () => {
   await using place = await teamOf()
   const { alice, bob, team } = place
   const hook = await make(alice, { workspace_id: team })
@@ -206,7 +209,7 @@ test('an agent lets nothing go on that was paused, unless a person has agreed to
   )
 })
 
-test('what bob changes while alice is away from the workspace waits for her word once she is back', async () => {
+test('agent changes during an account’s absence wait for its approval when it returns', async () => {
   await using place = await teamOf()
   const { alice, bob, carol, team } = place
   const hook = await make(alice, { workspace_id: team })

@@ -38,7 +38,7 @@ export { automationSecrets } from './store.ts'
 export { startAutomations } from './worker.ts'
 
 const TEND_SECONDS = 5
-/** Automations that one account answers for, the archived among them. */
+/** Per account, including archived ones. */
 const MOST_AUTOMATIONS = 1_000
 const DAY_SECONDS = 86_400
 
@@ -123,12 +123,13 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         const schedule = given.schedule ?? locked.schedule
         const timeZone = given.time_zone ?? locked.time_zone
         const moved = schedule !== locked.schedule || timeZone !== locked.time_zone
-        // A caller who says when another's fires, or what it may spend, would spend their money: they answer for it, too.
+        // Changing the schedule or the budget of another member's automation could spend their money, so it moves to
+        // the caller's account.
         const another = locked.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
         if (another && !given.action) await checkAction(ctx, locked.action, locked.workspace_id)
         const answers = another || given.action !== undefined
         if (answers && locked.account_id !== ctx.principal.accountId) await checkRoom(ctx)
-        // At the word of somebody who may do what it does, or in whose rights it acts from now on.
+        // Resumes if the caller has its permissions or becomes its account.
         const paused = wantsVouching(locked)
         const goesOn = paused && (answers || (await hasRightsOf(ctx, locked)))
         const now = await clockOf(ctx.db)
@@ -143,7 +144,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           }),
           ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
           ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
-          // A caller who changes what it does answers for it from then on.
+          // Changing the action moves the automation to the caller's account.
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
           ...(answers && behalfOf(ctx.principal)),
           ...(goesOn && { paused_reason: null, paused_at: null }),
@@ -236,7 +237,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       return ctx.transaction(async (ctx) => {
         const locked = await lockWithChat(ctx, id)
         const { secrets } = ctx.engine
-        // A caller who can say what is sent to it answers for it from then on.
+        // Knowing the secret allows sending input, so the automation moves to the caller's account.
         const another = locked.account_id !== ctx.principal.accountId
         if (another) {
           await checkAction(ctx, locked.action, locked.workspace_id)
@@ -272,7 +273,6 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Refuses when the caller answers for as many automations as an account may. */
 async function checkRoom(ctx: Context): Promise<void> {
   if ((await automationStore.countHeld(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
     refuse('limit_reached', {
@@ -281,14 +281,14 @@ async function checkRoom(ctx: Context): Promise<void> {
     })
 }
 
-/** Locks the automation's own row, then the register's: every caller takes them in this order. */
+/** Locks the automation's row, then the resource's. Every caller uses this order. */
 async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
   const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   await lockResource(ctx, 'automation', id)
   return locked
 }
 
-/** The ticks that are due and nobody has fired: each becomes its row before the schedule or the state changes. */
+/** Fires due ticks before the schedule or state changes. */
 async function fireLeft(ctx: Context<ChatHandles>, locked: AutomationRow, now: Date): Promise<void> {
   if (locked.next_fire_at === null || locked.next_fire_at > now) return
   const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [locked], now)

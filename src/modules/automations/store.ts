@@ -20,13 +20,11 @@ export type Action =
   | { type: 'command'; computer_id: Id; command: string }
 
 /**
- * The reason why the server paused an automation: it kept failing, which archives it too; its agent was changed by
- * somebody with fewer rights; or the owner of the account's address has just taken over the account and may not know of
- * it.
+ * `failures`: also archives. `agent_changed`: by someone with fewer permissions. `account_recovered`: by the owner of
+ * the email address, who may not know the automation.
  */
 export type PausedReason = 'failures' | 'agent_changed' | 'account_recovered'
 
-/** Whether only somebody with all the rights of its account may resume it. */
 export const wantsVouching = ({ paused_reason }: { paused_reason: PausedReason | null }): boolean =>
   paused_reason === 'agent_changed' || paused_reason === 'account_recovered'
 
@@ -52,10 +50,7 @@ interface AutomationTable extends Behalf {
 }
 export type AutomationRow = Selectable<AutomationTable> & Omit<ResourceRow, 'kind'> & { workspace_status: string }
 
-/**
- * The reason why an automation does not fire and its waiting runs are not begun: it is archived, or its workspace is;
- * or it is paused.
- */
+/** Why the automation doesn't fire or start queued runs. Null: it's active. */
 export const inactiveReason = ({
   status,
   workspace_status,
@@ -63,7 +58,7 @@ export const inactiveReason = ({
 }: Pick<AutomationRow, 'status' | 'workspace_status' | 'paused_reason'>): 'archived' | 'paused' | null =>
   status !== 'active' || workspace_status !== 'active' ? 'archived' : paused_reason === null ? null : 'paused'
 
-/** A secret and token that were rotated away and count until they expire. */
+/** Rotated secrets and tokens, valid until they expire. */
 interface SecretTable {
   id: Id
   automation_id: Id
@@ -73,7 +68,7 @@ interface SecretTable {
 }
 
 const whole = (db: Db) =>
-  // The automation's own kind is the one that stays.
+  // `automations.kind` overrides `resources.kind`.
   db
     .selectFrom('resources as r')
     .innerJoin('automations as a', 'a.id', 'r.id')
@@ -81,13 +76,13 @@ const whole = (db: Db) =>
     .select(sql<string>`(select w.status from workspaces w where w.id = r.workspace_id)`.as('workspace_status'))
     .$castTo<AutomationRow>()
 
-/** The sealed columns of automations, for `resealAll`. */
+/** For `resealAll`. */
 export const automationSecrets: readonly SealedColumns[] = [
   { table: 'automations', columns: ['sealed_secret'] },
   { table: 'automation_secrets', columns: ['sealed_secret'] },
 ]
 
-/** Former secrets of a webhook that count at most. */
+/** Valid former secrets per webhook. */
 const MOST_SECRETS = 20
 
 export const automationStore = {
@@ -105,11 +100,10 @@ export const automationStore = {
       .where(sql<boolean>`r.id in (select automation_id from automation_runs where id = any(${runIds}::ulid[]))`)
       .execute(),
 
-  /** Locks the automation until the transaction ends: nobody else fires or changes it. */
   lock: (db: Db, id: Id): Promise<AutomationRow | undefined> =>
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),
 
-  /** The automations that an account answers for. Nobody else adds to them until the transaction ends. */
+  /** Counts an account's automations and locks it against concurrent additions. */
   async countHeld(db: Db, accountId: Id): Promise<number> {
     await db.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute()
     const { count } = await db
@@ -144,7 +138,7 @@ export const automationStore = {
       (await db.updateTable('automations').set(changes).where('id', '=', id).execute())
     ),
 
-  /** Former secrets that still count, newest first. */
+  /** Valid former secrets, newest first. */
   formerSecrets: (db: Db, id: Id, now: Date): Promise<Selectable<SecretTable>[]> =>
     db
       .selectFrom('automation_secrets')
@@ -155,7 +149,7 @@ export const automationStore = {
       .limit(MOST_SECRETS)
       .execute(),
 
-  /** Keeps a secret that is rotated away. Null: it and all before it count no more. */
+  /** Stores a rotated secret. Null: revokes all former secrets. */
   async retire(db: Db, automationId: Id, secret: Selectable<SecretTable> | null): Promise<void> {
     if (secret !== null) await db.insertInto('automation_secrets').values(secret).execute()
     await sql`delete from automation_secrets where automation_id = ${automationId} and (${secret === null} or expires_at <= now()
@@ -164,10 +158,7 @@ export const automationStore = {
     )
   },
 
-  /**
-   * Automations that an agent works for: by itself, in a chat of its, or as one that others hand tasks to. Held, but for those that
-   * are paused for that already.
-   */
+  /** Locks automations that use the agent directly, in a chat, or as a subagent, unless already paused for this. */
   async behindAgent(db: Db, agentId: Id): Promise<AutomationRow[]> {
     const { rows: over } = await sql<{ id: Id }>`with recursive over as (
         select ${agentId}::text collate "C" as id
@@ -175,7 +166,7 @@ export const automationStore = {
         select a.id::text collate "C" from over o join agents a on a.subagents @> jsonb_build_array(jsonb_build_object('agent_id', o.id))
       ) select id from over`.execute(db)
     const ids = over.map(({ id }) => id)
-    // From automations to their chats, one by one: an agent may have millions of chats, which its automations made.
+    // Joins from automations to chats, because automations may have created millions of chats with one agent.
     const { rows } = await sql<AutomationRow>`
       select r.*, a.*, w.status as workspace_status from automations a
         join resources r on r.id = a.id join workspaces w on w.id = r.workspace_id
@@ -188,7 +179,7 @@ export const automationStore = {
     return rows
   },
 
-  /** Automations that this account answers for, made in this time, held, but for those that wait for somebody's word already. */
+  /** Locks the account's automations created in this time, unless they already wait for approval. */
   heldBy: (db: Db, accountId: Id, { from, until }: Span): Promise<AutomationRow[]> =>
     whole(db)
       .where('a.account_id', '=', accountId)
@@ -199,7 +190,7 @@ export const automationStore = {
       .forUpdate('a')
       .execute(),
 
-  /** Automations that speak in this chat, held. */
+  /** Locks automations that post in this chat. */
   inChat: (db: Db, chatId: Id): Promise<AutomationRow[]> =>
     whole(db)
       .where(sql<boolean>`a.action ->> 'chat_id' = ${chatId}`)
@@ -208,11 +199,10 @@ export const automationStore = {
       .forUpdate('a')
       .execute(),
 
-  /** Clears the failures of automations that ran well: earlier ones do not count any more. */
   forgive: async (db: Db, ids: readonly Id[]): Promise<void> =>
     void (await sql`update automations set failures = 0 where id = any(${ids}::ulid[]) and failures > 0`.execute(db)),
 
-  /** Whether some automation has a tick to fire now: asked first, for mostly none has. */
+  /** Checked first, because usually none is due. */
   async isDue(db: Db): Promise<boolean> {
     const { rows } = await sql<{
       due: boolean
@@ -220,10 +210,7 @@ export const automationStore = {
     return rows[0]!.due
   },
 
-  /**
-   * Automations with a tick to fire, held by the caller; those that somebody else holds are left to them. One that is on
-   * time goes before one that has long to make up for.
-   */
+  /** Locks due automations, skipping those locked elsewhere. Late ones come last. */
   async due(db: Db, now: Date, limit: number): Promise<AutomationRow[]> {
     const { rows } = await sql<AutomationRow>`
       select r.*, a.*, w.status as workspace_status from automations a
@@ -235,7 +222,6 @@ export const automationStore = {
     return rows
   },
 
-  /** The moves of many at once. */
   async advance(db: Db, moves: readonly { id: Id; next: Date | null; fired: Date | null }[]): Promise<void> {
     await sql`update automations a set next_fire_at = m.next, last_fired_at = coalesce(m.fired, a.last_fired_at)
       from unnest(${moves.map(({ id }) => id)}::ulid[], ${moves.map(({ next }) => next)}::timestamptz[],

@@ -15,18 +15,18 @@ import { type Due, dueTicks } from './schedule/ticks.ts'
 import type { ChatHandles } from '#modules/chats/service.ts'
 import { runEvent } from './runs/show-run.ts'
 
-/** How often the server looks whether an automation is due: the latest that one fires. */
+/** The delay of a tick is up to this. */
 const LOOK_MS = 250
-/** How often the server looks for queued runs whose announcement was lost. */
+/** For runs whose announcement was lost. */
 const LOST_MS = 1_000
-/** Automations fired in one transaction, and ticks of all together: one that missed a year keeps no other waiting. */
+/** Automations and ticks per transaction, so that one with a year of missed ticks delays no other. */
 const AT_ONCE = 500
 const MOST_TICKS = 5_000
 const LAUNCHES = 8
 
 /**
- * Fires what is due and starts what waits. Every process does: rows that one holds are left by the others, and a tick is
- * a row that can be written once, so no two fire the same. The clock is the database's, which all of them share.
+ * Fires due automations and starts queued runs, in every process: rows locked elsewhere are skipped, and a tick's row
+ * can be written only once. The database's clock is used.
  */
 export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   const { bus, log } = engine
@@ -69,7 +69,7 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
     'automations cannot be triggered right now',
   )
 
-  /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
+  /** Started separately, so a slow provider delays no other run. Internal errors are retried later. */
   async function launchAlone(id: Id): Promise<void> {
     launching.add(id)
     try {
@@ -92,7 +92,9 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   }
 }
 
-/** Fires one batch of what is due; whether more may be. Runs that give way are stopped `inBackground`: it may take seconds. */
+/**
+ * Fires one batch. Returns whether more may be due. Replaced runs are stopped `inBackground`, which may take seconds.
+ */
 export async function fireDue(
   engine: Engine<ChatHandles>,
   now?: Date,
@@ -116,7 +118,7 @@ export async function fireDue(
   return done.more
 }
 
-/** Fires the ticks of automations that the transaction holds, up to a moment; the runs that give way are still to be stopped. */
+/** Fires the ticks of locked automations until `at`. The caller stops the replaced runs. */
 export async function fireTicks(
   engine: Pick<Engine, 'log' | 'config'>,
   db: Db,
@@ -152,7 +154,7 @@ export async function fireTicks(
   await startsStore.keep(db, left)
   const names = new Map(due.map((automation) => [automation.id, automation]))
   const queued = admitted.rows.filter(({ status }) => status === 'queued')
-  // In the order of time: the last of each stays.
+  // Ordered by time, so the latest is kept.
   const lastRuns = new Map(queued.map(({ automation_id, scheduled_for }) => [automation_id, scheduled_for]))
   for (const move of moves) move.fired = lastRuns.get(move.id) ?? null
   await automationStore.advance(db, moves)
@@ -169,13 +171,13 @@ function ticksOf({ log }: Pick<Engine, 'log'>, row: AutomationRow, at: Date, mos
     const catchUp = { policy: row.catch_up, windowSeconds: row.catch_up_window_seconds }
     return dueTicks(scheduleOf(row.schedule!, row.time_zone!), row.next_fire_at!, at, catchUp, most)
   } catch (error) {
-    // A zone that the runtime no longer knows, say: it must not hold up the others.
+    // For example, a zone the runtime no longer knows.
     log.error({ error, automation: row.id }, 'an automation’s schedule cannot be read, so it no longer runs')
     return null
   }
 }
 
-/** The time of the database, which all processes share. */
+/** Shared by all processes. */
 export async function clockOf(db: Db): Promise<Date> {
   const { now } = await db.selectNoFrom((of) => of.fn<Date>('clock_timestamp').as('now')).executeTakeFirstOrThrow()
   return now

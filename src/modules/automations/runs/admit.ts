@@ -4,29 +4,26 @@ import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from '
 import { type StartsLeft, takeStart } from './starts-store.ts'
 import { type AutomationRow } from '../store.ts'
 
-/** Runs of one automation that wait at most; firings beyond it are skipped. */
+/** Queued runs per automation. Further firings are skipped. */
 export const MOST_QUEUED = 100
 
-/** A firing of an automation that is to become a row. */
 export interface Firing {
   automation: Pick<AutomationRow, 'id' | 'workspace_id' | 'overlap' | 'account_id'>
   trigger: Trigger
   at: Date | null
   webhookId: string | null
   payload: string | null
-  /** The reason why the firing is not run. */
   skip: SkipReason | null
 }
 
-/** Rows that firings have made, and the runs that have to give way to them. */
 export interface AdmittedRuns {
   rows: AutomationRunRow[]
   giveWay: Id[]
 }
 
 /**
- * Makes rows of firings, in their order, as each automation's overlap policy says, and no more of them than their accounts
- * have starts left. Its automations are held.
+ * Creates rows for firings in order, within the overlap policies and the accounts' remaining starts. The caller has
+ * locked the automations.
  */
 export async function admit(
   db: Db,
@@ -60,7 +57,7 @@ export async function admit(
   })
   const inserted: AutomationRunRow[] = []
   for (let i = 0; i < rows.length; i += 1_000) inserted.push(...(await runStore.insert(db, rows.slice(i, i + 1_000))))
-  // A run that gives way to one of the same batch was never there before.
+  // A run replaced within the same batch is inserted as skipped.
   const made = new Set(inserted.map(({ id }) => id))
   const instead = rows.filter(({ id }) => giveWay.has(id)).map(({ id }) => id)
   for (const id of instead)

@@ -1,4 +1,4 @@
-/** Runs of automations whose action is a command on a computer: an operation does it, and its end is theirs. */
+/** Runs whose action is a command: they end with the computer's operation. */
 import { startCommand } from '#modules/computers/service.ts'
 import { endedOperations } from '#modules/operations/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
@@ -11,7 +11,7 @@ import { runEvent } from './show-run.ts'
 
 type Command = Extract<Action, { type: 'command' }>
 
-/** Begins the command of a run that the transaction holds. What a webhook brought is what the command reads. */
+/** The webhook body becomes the command's stdin. */
 export async function beginCommand(
   ctx: Context,
   automation: AutomationRow,
@@ -34,7 +34,6 @@ export async function beginCommand(
   await ctx.emit(runEvent(begun, 'started', automation))
 }
 
-/** Ends the runs whose operations have ended. */
 export async function settleCommands(engine: Engine, operationIds: readonly Id[]): Promise<void> {
   const { db } = engine.postgres
   const ended = await endedOperations(db, operationIds)

@@ -1,4 +1,3 @@
-/** The runs of automations as people ask for them. */
 import { checkLive } from '#authz/live.ts'
 import type { Context } from '#infra/context.ts'
 import { refuse } from '#core/errors.ts'
@@ -32,7 +31,7 @@ export async function listRuns(
   return pageOf(rows, limit, ({ id }) => cursorOf('automation_runs', filters, [id]), showRun)
 }
 
-/** An automation that was paused because its agent was changed goes on at the word of a person who may do what it does. */
+/** Resumes an automation paused by an agent change, if the caller has all of its permissions. */
 async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationRow> {
   await checkRightsOf(ctx, locked)
   if (ctx.agent?.consented === false)
@@ -48,10 +47,7 @@ async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationR
   return { ...locked, ...going }
 }
 
-/**
- * Fires at a person's word, which also lets go on what is paused. A run that goes on already is treated as the overlap
- * policy says.
- */
+/** Also resumes a paused automation. The overlap policy applies to a run in progress. */
 export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
     await checkLive(ctx)
@@ -113,7 +109,6 @@ export async function retryRun(ctx: Context, { id, runId }: OneRun) {
   return showRun(row)
 }
 
-/** Refuses where it does not fire now. */
 export function checkActive(locked: AutomationRow): void {
   const status = inactiveReason(locked)
   if (status === null) return

@@ -8,21 +8,21 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 import { automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
-/** The number of failures in a row after which an automation is archived: it would only go on failing. */
+/** Consecutive failures until the automation is archived. */
 const MOST_FAILURES = 10
 
 export interface End {
   status: 'succeeded' | 'failed' | 'cancelled' | 'timed_out'
   error: ErrorBody['error'] | null
-  /** The cost of all its attempts so far, as far as it is known. */
+  /** For all attempts. Null: unknown. */
   cost: Nano | null
 }
 
 const verbs = { succeeded: 'succeeded', failed: 'failed', timed_out: 'failed', cancelled: 'cancelled' } as const
 
 /**
- * Ends a run that the transaction holds; one that has ended keeps its end, and learns its cost. Tells of it, and pauses
- * what keeps failing.
+ * Ends a locked run. A run that has already ended only gets its cost. Emits the event and pauses an automation after
+ * too many failures.
  */
 export async function end(db: Db, run: AutomationRunRow, { status, error, cost }: End): Promise<AutomationRunRow> {
   const known = cost === null || (run.cost_nano !== null && run.cost_nano >= cost) ? run.cost_nano : cost
@@ -42,7 +42,7 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     await automationStore.update(db, automation.id, { failures: 0 })
   if (status !== 'failed' && status !== 'timed_out') return ended
   const failures = automation.failures + 1
-  // An automation that is paused for another reason waits for that to be mended: this one would hide it.
+  // Another pause must stay visible until it's resolved.
   const awake = automation.status === 'active' && automation.paused_reason === null
   const pause = failures >= MOST_FAILURES && awake && run.trigger !== 'test'
   await automationStore.update(db, automation.id, {

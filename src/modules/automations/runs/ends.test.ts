@@ -12,7 +12,7 @@ async function chatRunIs(person: Person, run: Row, status: string): Promise<void
   await becomes(() => chatRun(person, run), status)
 }
 
-test('who cancels a run, or deletes its automation, stops what speaks in the chat; what waits is never begun, and the chats stay', async () => {
+test('canceling a run or deleting its automation stops its chat run; queued runs never start, and chats are kept', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { overlap: 'queue' }, 'sim/script', slow)
@@ -38,7 +38,7 @@ test('who cancels a run, or deletes its automation, stops what speaks in the cha
   for (const { chat_id } of [going, last]) assert.equal((await alice.get(`/chats/${chat_id}`)).status, 200)
 })
 
-test('a run that takes longer than it may is stopped as timed out, in its chat too; it can be tried again', async () => {
+test('a run over its time limit is stopped as timed out, also in its chat, and can be retried', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { timeout_seconds: 600 }, 'sim/script', slow)
@@ -67,7 +67,7 @@ test('a run that takes longer than it may is stopped as timed out, in its chat t
   assert.equal((await alice.post(`/automations/${hook.id}/runs/${id}/cancel`)).status, 200)
 })
 
-test('a run whose end cannot be written holds up none of the others', async () => {
+test('a run whose end can’t be written delays no other run', async () => {
   await using server = await testServer({ log: createLog('silent') })
   const alice = await server.person('Alice')
   const { postgres } = server.app.engine
@@ -84,7 +84,7 @@ test('a run whose end cannot be written holds up none of the others', async () =
   await postgres.pool.query(
     `create trigger refuse before update on automation_runs for each row when (old.id = '${runs[0]}') execute function refuse()`,
   )
-  // It is over for long, and nobody has heard of it.
+  // It's long over, and its event was lost.
   await postgres.pool.query(
     `update automation_runs set status = 'running', completed_at = null, started_at = now() - interval '2 minutes' where id = $1`,
     [runs[1]],
@@ -100,14 +100,14 @@ test('a run whose end cannot be written holds up none of the others', async () =
   assert.equal((await runIs(alice, stuck, runs[0]!, () => true)).status, 'running')
 })
 
-test('nine have failed; then one succeeds and one fails in one moment: that is not the tenth in a row', async () => {
+test('after nine failures, a simultaneous success and failure don’t count as the tenth in a row', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { overlap: 'allow' }, 'sim/script', failing)
   const other = await make(alice, {}, 'sim/script', slow)
   const { pool } = server.app.engine.postgres
   await pool.query('update automations set failures = 9 where id = $1', [hook.id])
-  // The runs that end meanwhile are heard of together, for the ends of `other` are not heard of before its row is free.
+  // While `other` is locked, the outcomes of all ended runs are collected into one batch.
   const held = await pool.connect()
   try {
     const { id } = (await fire(server, other)).body.data

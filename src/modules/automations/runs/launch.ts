@@ -13,9 +13,8 @@ import { type AutomationRow, inactiveReason, automationStore } from '../store.ts
 import { runEvent } from './show-run.ts'
 
 /**
- * Starts a run that waits: its message is sent and the run bound to it in one transaction, so a process that dies leaves
- * either both or nothing. What its owner may do is judged now, before its row is held and `place` is waited for. What is
- * refused fails the run; other faults throw.
+ * Starts a queued run: its message and its state change in one transaction. Permissions are checked before locking and
+ * before waiting for `place`. A refusal fails the run, other errors are thrown.
  */
 export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal, place: Places): Promise<void> {
   const found = await runStore.get(engine.postgres.db, id)
@@ -28,7 +27,7 @@ export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortS
     const { action, workspace_id } = automation
     if (action.type === 'agent')
       await checkPost(ctx, { workspaceId: workspace_id, chatId: action.chat_id, agentId: action.agent_id })
-    // A server that stops leaves what waits to whoever comes next.
+    // A stopping server leaves queued runs to the next one.
     const caller = { name: automation.account_id, signal: null, reads: false }
     await place(async () => {
       if (!signal.aborted) await asCaller(caller, () => ctx.transaction((ctx) => begin(ctx, automation, id)))
@@ -47,7 +46,9 @@ async function inTurn({ postgres, bus }: Engine, id: Id, work: (db: Db, run: Aut
   bus.poke('outbox')
 }
 
-/** The maker of an automation, in the rights that it was made with; `automationId` where they act for this one alone. */
+/**
+ * Acts as the automation's account, with the permissions it was created with. `automationId`: only for this automation.
+ */
 export async function ownerOf<H>(
   engine: Engine<H>,
   automation: AutomationRow,
@@ -67,7 +68,6 @@ export async function ownerOf<H>(
   )
 }
 
-/** Runs that waited when their automation was put to sleep are not begun. */
 export async function skipInactive(db: Db, run: AutomationRunRow, reason: 'archived' | 'paused'): Promise<void> {
   if (run.attempt > 1) await end(db, run, { status: 'cancelled', error: null, cost: null })
   else
@@ -81,7 +81,7 @@ export async function skipInactive(db: Db, run: AutomationRunRow, reason: 'archi
 
 async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: Id): Promise<void> {
   const { action } = automation
-  // The run is held with its automation, where no two may go on: what was ready a moment ago need not be so now.
+  // Locked with its automation unless runs may overlap, because the state may have changed.
   const alone = automation.overlap !== 'allow'
   const run = await (alone ? runStore.lock(ctx.db, id) : runStore.lockAlone(ctx.db, id))
   if (run?.status !== 'queued') return
@@ -102,8 +102,8 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
 }
 
 /**
- * The prompt, and what the webhook brought: marked as what it is, for it comes from outside. Its sender cannot know the
- * run's id, and so cannot write its end.
+ * The prompt and the webhook body, marked as untrusted. The sender can't fake the end marker without knowing the run's
+ * ID.
  */
 export const promptOf = (prompt: string, { id, payload }: AutomationRunRow): string[] =>
   payload === null || payload === ''

@@ -14,12 +14,11 @@ import { stopRuns } from './stop.ts'
 import { automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
-/** Runs that are tended at once: to stop one may take its seconds. */
+/** Stopping a run can take seconds. */
 const LANES = 8
 
 const status = { completed: 'succeeded', failed: 'failed', cancelled: 'cancelled' } as const
 
-/** A run of a chat, or a command, has ended: if an automation started it, so has the automation's run. */
 export const automationConsumer = (engine: Engine): Consumer => ({
   name: 'automations.runs',
   types: [
@@ -67,7 +66,7 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
         well.push({ id: run.id, cost })
       else others.push({ run, told: { runId, outcome, cost } })
     }
-    // First what forgives earlier failures: one that came after it is not to end the automation as the last of many.
+    // Successes first, so that a later failure isn't counted as the last of a series.
     if (well.length > 0) await succeed(db, well)
     for (const { run, told } of others) await settle(db, run, told)
     return { more: await runStore.waits(db, [...new Set(locked.map(({ run }) => run.automation_id))]) }
@@ -77,7 +76,7 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
   if (settled.more) engine.bus.poke('automations')
 }
 
-/** Ends many runs that went well: what `end` does for each, in a few statements. */
+/** Does what `end` does, in a few statements. */
 async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
   const ended = await runStore.succeed(db, well, new Date())
   const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]
@@ -101,7 +100,7 @@ interface Told {
 
 async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
   if (run.run_id !== runId) {
-    // Only the cost counts of an attempt that another has followed.
+    // A previous attempt only adds its cost.
     if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
   } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
     await skipped(db, run, outcome.error)
@@ -121,11 +120,10 @@ async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: T
 
 const unpaid: readonly (string | undefined)[] = ['insufficient_credits', 'spend_cap_reached', 'budget_reached']
 
-/** Balance, cap or budget let it not even begin. */
 const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean =>
   unpaid.includes(error?.code) && (cost === null || cost === 0n)
 
-/** A tick that nobody could pay for has not run, and is not a failure of the automation. */
+/** A tick without funds is skipped rather than failed. */
 async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
   if (status !== 'running') return
   await runStore.update(db, id, {
@@ -136,7 +134,7 @@ async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBod
   })
 }
 
-/** Ends runs that no event told of, and those that have gone on for too long. One that fails holds up none of the others. */
+/** Ends overdue runs and runs whose event was missed. An error in one doesn't affect the others. */
 export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   const { db } = engine.postgres
   const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {

@@ -7,7 +7,7 @@ import { type Row, isOver, make, runIs } from '#test/automations/hooks.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-/** A provider that lets everybody wait who asks what it serves. */
+/** A provider that doesn't respond to model list requests. */
 async function silentProvider() {
   const asked = Promise.withResolvers<void>()
   const http = createServer(() => asked.resolve())
@@ -23,7 +23,7 @@ async function silentProvider() {
   }
 }
 
-test('alice’s provider lets her automations wait; bob’s start all the same, and hers can be cancelled meanwhile', async () => {
+test('an owner’s silent provider delays only that owner’s automations, whose runs can be canceled meanwhile', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { pool } = server.app.engine.postgres
@@ -37,7 +37,7 @@ test('alice’s provider lets her automations wait; bob’s start all the same, 
   const { id: chat_id } = (await alice.post('/chats', { agent_id })).body.data
   const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
   const hers: string[] = []
-  // In a chat that is there, too: those are begun one by one.
+  // Runs in existing chats too, which start one by one.
   for (const chat of [null, null, chat_id])
     hers.push((await make(alice, { ...yearly, action: { type: 'agent', agent_id, chat_id: chat, prompt: 'x' } })).id)
   await pool.query(`update agents set model = 'slow/one' where id = $1`, [agent_id])
@@ -52,7 +52,7 @@ test('alice’s provider lets her automations wait; bob’s start all the same, 
 
   const runs = async (person: Person, id: string): Promise<Row[]> =>
     (await person.get(`/automations/${id}/runs?limit=100`)).body.data
-  // Longer than who can pay is looked at together, and shorter than the provider is waited for.
+  // Longer than the shared permission check, shorter than the wait for the provider.
   await sleep(2_000)
   for (const id of hers) {
     const [run] = await runs(alice, id)
@@ -66,7 +66,7 @@ test('alice’s provider lets her automations wait; bob’s start all the same, 
   )
 })
 
-test('who changes what another’s automation does, when it fires or what it may spend answers for it from then on, and must be allowed to', async () => {
+test('changing the action, schedule or budget of another member’s automation moves it to the caller, who needs its permissions', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -1,7 +1,7 @@
-/** Does work as soon as there is a place for it. */
+/** Runs work once a slot is free. */
 export type Places = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Places for at most so many pieces of work at once; later ones wait for their turn. */
+/** Limits concurrent work. Further work waits in order. */
 export function placesFor(most: number): Places {
   const waiting: (() => void)[] = []
   let free = most

@@ -28,7 +28,6 @@ interface RunTable {
   payload: string | null
   chat_id: ColumnType<Id | null, never, Id | null>
   run_id: ColumnType<Id | null, never, Id | null>
-  /** The computer's operation that runs the command. */
   operation_id: ColumnType<Id | null, never, Id | null>
   error: ColumnType<ErrorBody['error'] | null, never, string | null>
   cost_nano: ColumnType<Nano | null, never, Nano | null>
@@ -58,7 +57,7 @@ export const runStore = {
   get: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  /** Holds a run and before it its automation: everybody who takes both takes them in this order. */
+  /** Locks the automation, then the run. Every caller uses this order. */
   async lock(db: Db, id: Id): Promise<AutomationRunRow | undefined> {
     await sql`select 1 from automations where id = (select automation_id from automation_runs where id = ${id}) for update`.execute(
       db,
@@ -69,10 +68,7 @@ export const runStore = {
   lockAlone: (db: Db, id: Id): Promise<AutomationRunRow | undefined> =>
     db.selectFrom('automation_runs').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
-  /**
-   * Holds the runs that these runs of chats were begun for, also where another attempt has taken their place, and before
-   * them their automations.
-   */
+  /** Locks the automation runs behind these chat runs, including earlier attempts, after their automations. */
   async lockOf(db: Db, runIds: readonly Id[]): Promise<{ runId: Id; run: AutomationRunRow }[]> {
     const { rows: found } = await sql<{ run_id: Id; id: Id; automation_id: Id }>`
       select f.run_id, x.id, x.automation_id from (
@@ -90,7 +86,6 @@ export const runStore = {
     return found.flatMap(({ run_id, id }) => (runs.has(id) ? [{ runId: run_id, run: runs.get(id)! }] : []))
   },
 
-  /** Running → succeeded, many at once. */
   async succeed(db: Db, ended: readonly { id: Id; cost: Nano | null }[], at: Date): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`update automation_runs x set status = 'succeeded', error = null,
         cost_nano = greatest(x.cost_nano, e.cost), completed_at = ${at},
@@ -100,7 +95,6 @@ export const runStore = {
     return rows
   },
 
-  /** Whether a run of one of these automations waits. */
   async waits(db: Db, automationIds: readonly Id[]): Promise<boolean> {
     const { rows } = await sql`select 1 from automation_runs
       where automation_id = any(${automationIds}::ulid[]) and status = 'queued' limit 1`.execute(db)
@@ -129,7 +123,7 @@ export const runStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** Writes runs that are not there yet; a tick or webhook that somebody has written already stays as it is. */
+  /** Skips ticks and webhook IDs that already have a row. */
   insert: (
     db: Db,
     rows: readonly Pick<
@@ -150,7 +144,7 @@ export const runStore = {
       ? Promise.resolve([])
       : db
           .insertInto('automation_runs')
-          // A run that ends as it is made ends not before it was made.
+          // So `completed_at` isn't before `created_at`.
           .values(rows.map((row) => ({ ...row, completed_at: row.completed_at && sql<Date>`clock_timestamp()` })))
           .onConflict((conflict) => conflict.doNothing())
           .returningAll()
@@ -164,7 +158,6 @@ export const runStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** The runs of each automation that wait or go on. */
   async busy(db: Db, automationIds: readonly Id[]): Promise<Map<Id, Id[]>> {
     const { rows } = await sql<{ automation_id: Id; ids: Id[] }>`
       select automation_id, array_agg(id::text order by id) as ids from automation_runs
@@ -172,7 +165,6 @@ export const runStore = {
     return new Map(rows.map(({ automation_id, ids }) => [automation_id, ids]))
   },
 
-  /** Whether one of an automation's runs goes on. */
   async goesOn(db: Db, automationId: Id): Promise<boolean> {
     const { rows } =
       await sql`select 1 from automation_runs where automation_id = ${automationId} and status = 'running' limit 1`.execute(
@@ -181,7 +173,7 @@ export const runStore = {
     return rows.length > 0
   },
 
-  /** Workspaces where runs wait, in the order of their ids, beginning behind `after`. */
+  /** Workspaces with queued runs after `after`, ordered by ID. */
   async waitingIn(db: Db, after: Id | null, limit: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`with recursive w(id) as (
         (select workspace_id from automation_runs where status = 'queued' and workspace_id > ${after ?? ''}
@@ -193,10 +185,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /**
-   * Some runs of each of these workspaces whose turn it is: nothing of the same automation goes on or waits longer,
-   * unless it may overlap.
-   */
+  /** Runs that can start: no run of the same automation is running or queued earlier, unless they may overlap. */
   async ready(db: Db, workspaceIds: readonly Id[], { each, but }: { each: number; but: readonly Id[] }): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select t.id from unnest(${workspaceIds}::ulid[]) w(id) cross join lateral (
@@ -208,7 +197,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Holds these with their automations. Runs that somebody else holds are left to them. */
+  /** Locks runs with their automations, skipping those locked elsewhere. */
   async lockEach(db: Db, ids: readonly Id[]): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id
@@ -217,7 +206,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Held runs whose turn it still is: what was ready before the lock need not be so behind it. */
+  /** Rechecks after locking, because the state may have changed. */
   async stillReady(db: Db, ids: readonly Id[]): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`
       select x.* from automation_runs x join automations a on a.id = x.automation_id
@@ -228,7 +217,6 @@ export const runStore = {
     return rows
   },
 
-  /** Queued → running, each with the run of its chat. */
   async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[]): Promise<void> {
     await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = clock_timestamp(),
         error = null, updated_at = ${nextTimeOf('x')}
@@ -237,7 +225,7 @@ export const runStore = {
     )
   },
 
-  /** Runs that a firing was to replace and nobody stopped: whoever took it may have died. */
+  /** Runs to be replaced that weren't stopped, because a process died. */
   async superseded(db: Db): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       select x.id from automation_runs x join automations a on a.id = x.automation_id
@@ -247,7 +235,7 @@ export const runStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Runs of chats that go on for a run which was stopped, or for an automation that is gone. */
+  /** Chat runs still active for a stopped run or a deleted automation. */
   async unstopped(db: Db): Promise<{ id: Id; chat_id: Id }[]> {
     const { rows } = await sql<{ id: Id; chat_id: Id }>`
       select u.id, u.chat_id from runs u left join automation_runs x on x.id = u.automation_run_id
@@ -256,7 +244,6 @@ export const runStore = {
     return rows
   },
 
-  /** Runs that have gone on for longer than they may. */
   async overdue(db: Db): Promise<AutomationRunRow[]> {
     const { rows } =
       await sql<AutomationRunRow>`select x.* from automation_runs x join automations a on a.id = x.automation_id
@@ -266,7 +253,7 @@ export const runStore = {
     return rows
   },
 
-  /** Runs whose run of a chat has ended, and no event of that has come. */
+  /** Runs whose chat run ended without an event. */
   async unsettled(db: Db): Promise<Id[]> {
     const { rows } = await sql<{
       run_id: Id
@@ -285,7 +272,7 @@ export const runStore = {
     return row?.id ?? null
   },
 
-  /** Operations of runs that go on and should not: they have ended, and no event of that has come, or are gone. */
+  /** Operations that ended or were deleted without an event. */
   async unsettledCommands(db: Db): Promise<Id[]> {
     const { rows } = await sql<{ operation_id: Id }>`select x.operation_id from automation_runs x
       left join operations o on o.id = x.operation_id
@@ -295,7 +282,7 @@ export const runStore = {
   },
 
   async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {
-    // Automations that never ran have cost nothing: they are there, too.
+    // Includes automations that never ran.
     const of =
       'automationId' in where
         ? sql`a.id = ${where.automationId}`
@@ -310,7 +297,7 @@ export const runStore = {
     return new Map(rows.map(({ automation_id, ...stats }) => [automation_id, stats]))
   },
 
-  /** Drops skipped ticks of more than 30 days ago and runs of more than a year ago. */
+  /** Deletes skipped runs after 30 days and others after one year. */
   async retain(db: Db): Promise<void> {
     await sql`delete from automation_runs where status = 'skipped' and created_at < now() - interval '30 days'
       or status <> 'skipped' and created_at < now() - interval '1 year' and completed_at is not null`.execute(db)

@@ -4,7 +4,7 @@ import { toUsd, usdOrNull } from '#core/money.ts'
 import { iso, isoOrNull } from '#core/time.ts'
 import type { AutomationRunRow, Stats } from './run-store.ts'
 
-/** The event of a run. The owner hears of failures in every workspace. */
+/** Failures are also sent to the owner's own channel. */
 export const runEvent = (
   run: Pick<AutomationRunRow, 'id' | 'automation_id' | 'workspace_id' | 'status' | 'chat_id' | 'run_id' | 'error'>,
   verb: string,

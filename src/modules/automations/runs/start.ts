@@ -19,37 +19,34 @@ import { type AutomationRunRow, runStore } from './run-store.ts'
 import { type AutomationRow, inactiveReason, automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
-/** Runs that are begun in one transaction, and workspaces that share them: each gets its part, however many wait in one. */
+/** Limits per transaction. Each workspace gets its share, however long its queue is. */
 const AT_ONCE = 200
 const WORKSPACES = 100
-/** Runs of chats that one process carries at most before it leaves what waits to others, or to later. */
+/** Chat runs per process. Beyond this, queued runs are left to other processes. */
 const MOST_GOING = 5_000
-/** Characters of their words together; a run with more is started alone. */
+/** Total characters of their prompts. A longer run is started alone. */
 const MOST_CHARACTERS = 4_000_000
-/** The time to judge an owner's rights: one whose provider is slower to say what it serves holds nobody else up. */
+/** Time limit for permission checks, so that an owner's slow provider doesn't delay others. */
 const JUDGED_MS = 1_000
 
 export interface Started {
-  /** The number of runs that were locked: they have begun, have ended, or are among `alone`. */
+  /** Runs started, ended or in `alone`. */
   locked: number
-  /** Runs that are to be started one by one: they run a command, speak in a chat that is there, or something of all went wrong. */
+  /** Runs to start one by one: commands, existing chats, or after an error in the batch. */
   alone: Id[]
-  /** The workspace behind which the next look begins; null: all were looked at. */
+  /** Start of the next scan. Null: the scan is complete. */
   after: Id | null
 }
 
 export interface StartOptions {
-  /** The workspace behind which it begins. */
   after: Id | null
-  /** Runs that are being started already. */
   but: ReadonlySet<Id>
   signal: AbortSignal
 }
 
 /**
- * Begins runs that wait, many in one transaction: their chats, messages and runs are there with the moves of their own
- * rows or not at all, so a process that dies leaves nothing half begun. What each one's owner may do is judged now, before
- * any row is held, for it takes connections and providers of its own; a refusal fails that run alone.
+ * Starts queued runs in one transaction with their chats and messages, so a crash leaves nothing half done. Permissions
+ * are checked before locking, because that takes connections and provider requests. A refusal fails only that run.
  */
 export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: StartOptions): Promise<Started> {
   const { db } = engine.postgres
@@ -124,10 +121,9 @@ async function beginAll(engine: Engine<ChatHandles>, db: Db, locked: readonly Id
   return { alone, begin: created.begin }
 }
 
-/** Whether an automation's owner may open a chat with the agent; undefined: that is not known yet. */
+/** Whether the owner may open a chat with the agent. Undefined: not known yet. */
 type Judge = (automation: AutomationRow, agentId: Id) => Promise<NewChatPermit> | undefined
 
-/** Judges what the owners of these runs may do, once for all of theirs. */
 async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signal: AbortSignal): Promise<Judge> {
   const { db } = engine.postgres
   const automations = (await automationStore.ofRuns(db, runIds)).filter(

@@ -15,7 +15,7 @@ test('2,000 automations due in one second each run once on two processes while o
   const { user, password, host, port, database: name } = database.connection
   const url = `postgres://${user}:${password as string}@localhost:${port}/${name}?host=${encodeURIComponent(host!)}`
   const pool = new pg.Pool({ ...database.connection, max: 2 })
-  // Its end is not waited for by its connections, and the drop of the database breaks them.
+  // Dropping the database breaks its idle connections.
   pool.on('error', () => {})
   await using _pool = { [Symbol.asyncDispose]: () => pool.end() }
   using dirs = new DisposableStack()
@@ -66,7 +66,7 @@ test('2,000 automations due in one second each run once on two processes while o
     ran.reduce((sum, { n }) => sum + n, 0),
     MANY,
   )
-  // A run that a killed process had shown in part and that cannot go on has failed as interrupted, and is told so.
+  // A partly streamed run of a killed process fails as interrupted.
   const { rows: failed } = await pool.query<{ code: string }>(
     `select distinct error ->> 'code' as code from automation_runs where status = 'failed'`,
   )

@@ -25,7 +25,7 @@ async function allOver(pool: pg.Pool, count: number): Promise<Row[]> {
   )
 }
 
-test('two hundred and fifty of alice’s are due at once with one of bob’s: two processes run each once, bob’s is among the first; what may not be fails alone', async () => {
+test('250 due automations of one owner and one of another run once each on two processes, the other’s among the first; a refused one fails alone', async () => {
   await using database = await testDatabase()
   await using server = await testServer({ database })
   await using _second = await testServer({ database })
@@ -43,7 +43,7 @@ test('two hundred and fifty of alice’s are due at once with one of bob’s: tw
   await pool.query(`update accounts set tier = 'unlimited'`)
   const bobs = await make(bob, { agent_id: await agentOf(bob), chat_id: null, prompt: 'Good morning.' })
 
-  // His is the last of all by its place, so only his workspace's share brings it forward.
+  // His is last in order, so only his workspace's share brings it forward.
   await pool.query(
     `update automations set next_fire_at = date_trunc('milliseconds', now()) - case when id = $1 then interval '0' else interval '1 s' end`,
     [bobs],

@@ -14,12 +14,12 @@ interface StartsTable {
   at: Date
 }
 
-/** Starts that are left to each account. One that is not among them is not bounded. */
+/** Remaining starts by account. Accounts without an entry are unlimited. */
 export type StartsLeft = Map<Id, number>
 
-/** A token bucket per account in the database, so that many processes count as one: what the clock may start in a minute. */
+/** One token bucket per account, shared by all processes: scheduled starts per minute. */
 export const startsStore = {
-  /** Fills the buckets up to this moment and holds them until the transaction ends; always in one order. */
+  /** Refills and locks the buckets, always in the same order. */
   async lock(db: Db, accountIds: Iterable<Id>, perMinute: number, now: Date): Promise<StartsLeft> {
     if (perMinute === 0) return new Map()
     const ids = [...new Set(accountIds)].toSorted()
@@ -40,7 +40,7 @@ export const startsStore = {
   },
 }
 
-/** Takes a start of the account's; false: there is none left now. */
+/** Returns false if no start is left. */
 export function takeStart(left: StartsLeft, accountId: Id): boolean {
   const tokens = left.get(accountId)
   if (tokens === undefined) return true

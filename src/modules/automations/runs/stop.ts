@@ -6,7 +6,7 @@ import type { Id } from '#core/ids.ts'
 import { end } from './end.ts'
 import { type AutomationRunRow, runStore } from './run-store.ts'
 
-/** Ends runs from outside: in the rows first, so that what their chats tell later finds them ended; then in their chats. */
+/** Ends the rows first, so that later chat events find them ended, then stops the chat runs. */
 export async function stopRuns(
   engine: Engine<ChatHandles>,
   ids: readonly Id[],
@@ -25,7 +25,7 @@ export async function stopRuns(
     engine.bus.poke('outbox')
     if (row.operation_id !== null) await cancelOperation(engine, row.operation_id)
     if (row.chat_id !== null && row.run_id !== null)
-      // Side by side: each may take its seconds to end.
+      // In parallel, because each may take seconds.
       lanes.push(
         stopRun(engine, row.chat_id, row.run_id).catch((error: unknown) =>
           engine.log.warn({ error, automation_run: id }, 'the run of a chat was not stopped'),
@@ -37,7 +37,7 @@ export async function stopRuns(
   return ended
 }
 
-/** Ends what gives way to a firing, once that is durable. Nobody waits for it: it may take its seconds to end. */
+/** Stops replaced runs after the commit, in the background. */
 export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =>
   ctx.afterCommit(
     () =>

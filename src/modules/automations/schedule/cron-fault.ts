@@ -7,7 +7,7 @@ interface CronField {
   accepted: string
 }
 
-/** The fields of a schedule, in order; one with five fields has no seconds. */
+/** In order. Five-field patterns omit seconds. */
 const fields: readonly CronField[] = [
   { name: 'second', accepted: '0 to 59' },
   { name: 'minute', accepted: '0 to 59' },
@@ -19,7 +19,7 @@ const fields: readonly CronField[] = [
 const LISTS = 'a list such as `1,5`, a range such as `1-5`, or a step such as `*/2`'
 const LONGEST = 60
 
-/** Why a pattern is not a cron schedule, naming the field and what it accepts; null if it is one. */
+/** Null: the pattern is valid. */
 export function cronFault(pattern: string): string | null {
   const text = pattern.trim()
   if (text.startsWith('@'))
@@ -32,7 +32,7 @@ export function cronFault(pattern: string): string | null {
   if (isCron(text)) return null
   const own = fields.slice(fields.length - parts.length)
   for (const [i, { name, accepted }] of own.entries()) {
-    // Alone among fields that accept everything, only a wrong one fails.
+    // Tests the field alone, among wildcards.
     if (isCron(parts.map((part, at) => (at === i ? part : '*')).join(' '))) continue
     return `\`schedule\`: \`${shorten(parts[i]!, LONGEST)}\` isn’t a valid ${name}. Accepted: ${accepted}, \`*\`, ${LISTS}.`
   }

@@ -4,11 +4,11 @@ import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { firingsOf } from './firings.ts'
 
-test('the next firings of a schedule say where the clocks are changed between them', () => {
+test('the next firings show the clock changes between them', () => {
   const spring = firingsOf('30 2 * * *', 'Europe/Berlin', new Date('2027-03-26T12:00:00Z'), 3)
   assert.deepEqual(spring, [
     { at: '2027-03-27T01:30:00.000Z', local: '2027-03-27T02:30:00', utc_offset_minutes: 60, clock_change_minutes: 0 },
-    // The clock jumps over half past two.
+    // The clock skips 2:30.
     { at: '2027-03-28T01:00:00.000Z', local: '2027-03-28T03:00:00', utc_offset_minutes: 120, clock_change_minutes: 60 },
     { at: '2027-03-29T00:30:00.000Z', local: '2027-03-29T02:30:00', utc_offset_minutes: 120, clock_change_minutes: 0 },
   ])
@@ -23,7 +23,7 @@ test('the next firings of a schedule say where the clocks are changed between th
   assert.equal(firingsOf('2027-03-28T02:30', 'Europe/Berlin', new Date('2027-01-01'), 5).length, 1)
 })
 
-test('alice sees when a schedule would fire, sets an automation to a moment, and it fires once; carol sees neither', async () => {
+test('a schedule’s firings can be previewed, and a local time fires once; other users see neither', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const carol = await server.person('Carol')
@@ -49,7 +49,7 @@ test('alice sees when a schedule would fire, sets an automation to a moment, and
   }
   const passed = await alice.post('/automations', { ...given, schedule: '2020-01-01T09:00' })
   assert.deepEqual([passed.status, passed.body.error.code], [400, 'invalid_cron'])
-  // Far enough that a busy machine makes it before its time.
+  // Far enough for a slow machine to create it in time.
   const soon = new Date(Date.now() + 10_000).toISOString().slice(0, 19)
   const made = await alice.post('/automations', { ...given, schedule: soon })
   assert.equal(made.status, 201, made.text)

@@ -3,7 +3,7 @@ import { firstTick, scheduleOf, zoneOf } from './schedule.ts'
 
 const MINUTE_MS = 60_000
 
-/** The next firings of a schedule, and where the clocks of its time zone are changed between them. Refuses what never fires. */
+/** Refuses schedules that never fire. */
 export function firingsOf(pattern: string, timeZone: string, now: Date, count: number) {
   const schedule = scheduleOf(pattern, timeZone)
   const zone = zoneOf(timeZone)

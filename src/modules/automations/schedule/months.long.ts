@@ -30,7 +30,7 @@ test('scheduled times over a year match a minute-by-minute search in every time 
     { minutes: [7], hours: null, weekdays: null },
   ]
   const [from, to] = [Date.UTC(2027, 0, 1), Date.UTC(2028, 0, 1)]
-  // Those that share all their changes are walked once.
+  // Zones with the same changes are computed once.
   const kinds = new Map<string, string>()
   for (const name of Intl.supportedValuesOf('timeZone')) {
     const zone = new WalkedZone(name)

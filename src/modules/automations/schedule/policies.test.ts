@@ -10,7 +10,7 @@ import { fireDue } from '../worker.ts'
 
 const HOUR = 3_600_000
 
-/** As when the server comes back three and a half hours after the automation's next tick. */
+/** Simulates a server restart 3.5 hours after the automation's next tick. */
 async function comeBack({ app: { engine } }: TestServer, alice: Person, { id }: { id: string }): Promise<Row[]> {
   const { next_run_at } = (await alice.get(`/automations/${id}`)).body.data
   const now = new Date(Date.parse(next_run_at) + 3.5 * HOUR)
@@ -21,7 +21,7 @@ async function comeBack({ app: { engine } }: TestServer, alice: Person, { id }: 
     .map((row) => ({ ...row, at: (Date.parse(row.scheduled_for) - Date.parse(next_run_at)) / HOUR }))
 }
 
-test('of four ticks that nobody was there for all, the latest or none are run, no older than the window; the others say that they were missed', async () => {
+test('of four missed ticks all, the latest or none run, within the window; the others are reported as missed', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const back = async (more: object): Promise<[number, string | null][]> => {
@@ -68,7 +68,7 @@ test('of four ticks that nobody was there for all, the latest or none are run, n
   ])
 })
 
-test('while its workspace is archived an automation does not fire, and its ticks say so; a zone is the one it names', async () => {
+test('automations in an archived workspace don’t fire and their ticks are reported; the schedule uses its own time zone', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -85,7 +85,7 @@ test('while its workspace is archived an automation does not fire, and its ticks
   )
 })
 
-test('an automation whose schedule cannot be read any more stops firing, and the others go on', async () => {
+test('an automation with an unreadable schedule stops firing, and the others continue', async () => {
   await using server = await testServer({ log: createLog('silent') })
   const alice = await server.person('Alice')
   const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
@@ -100,7 +100,7 @@ test('an automation whose schedule cannot be read any more stops firing, and the
   assert.match(mended.body.data.next_run_at, /-12-31T23:00:00\.000Z$/)
 })
 
-test('those that may overlap go on side by side; of those that wait for their turn a hundred are kept, the next is skipped', async () => {
+test('runs that may overlap run in parallel; otherwise up to 100 are queued and further ones are skipped', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const both = await make(alice, { overlap: 'allow' }, 'sim/script', slow)
@@ -121,7 +121,7 @@ test('those that may overlap go on side by side; of those that wait for their tu
   for (const { id } of [both, queue]) assert.equal((await alice.delete(`/automations/${id}`)).status, 200)
 })
 
-test('a run spends at most what its automation allows; with a larger bound it succeeds when it is tried again', async () => {
+test('a run stays within its automation’s budget, and succeeds when retried with a larger one', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const hook = await make(alice, { max_cost_usd: 0.000001 }, 'sim/echo', 'word '.repeat(50))
@@ -138,7 +138,7 @@ test('a run spends at most what its automation allows; with a larger bound it su
   assert.ok(cost_usd > 0)
 })
 
-test('skipped ticks are kept for a month and runs for a year, and one that has not ended for as long as it takes', async () => {
+test('skipped ticks are kept for a month, runs for a year, and active runs until they end', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const cron = await make(alice, { kind: 'cron', schedule: '0 0 1 1 *' })

@@ -11,7 +11,7 @@ const AWAY = 16
 const catchUps = ['none', 'latest', 'all'] as const
 const overlaps = ['skip', 'queue', 'cancel_previous', 'allow'] as const
 
-test('after sixteen seconds away what ticks each second does what catch_up says, whatever overlap would: of the ticks more than 2 s late none, the latest or all', async () => {
+test('after 16 seconds of downtime, `catch_up` decides about ticks over 2 s late, regardless of `overlap`', async () => {
   await using database = await testDatabase()
   const pool = new pg.Pool({ ...database.connection, max: 2 })
   pool.on('error', () => {})
@@ -41,7 +41,7 @@ test('after sixteen seconds away what ticks each second does what catch_up says,
     const late = rows.filter(({ scheduled_for }) => start + AWAY * 1_000 - Date.parse(scheduled_for) > 2_000)
     assert.equal(late.length, AWAY - 2)
     const missed = late.filter(({ skip_reason }) => skip_reason === 'missed').length
-    // The latest of all is on time and runs: none of those before it is made up for.
+    // The last tick is on time and runs, so none before it is made up for.
     assert.equal(missed, catchUp === 'all' ? 0 : AWAY - 2, `${catchUp}, ${overlap}`)
     const ran = rows.filter(({ skip_reason }) => skip_reason === null).map((row) => row.scheduled_for)
     const { next_run_at, last_run_at } = (await again.get(`/automations/${id}`)).body.data

@@ -5,7 +5,7 @@ import { scheduleOf } from './schedule.ts'
 const all = Array.from({ length: 24 }, (_, hour) => hour)
 const every = (step: number): number[] => all.filter((hour) => hour % step === 0)
 
-/** Spellings of the hour field that mean the same set of hours. */
+/** Hour fields that mean the same hours. */
 const SPELLINGS: readonly (readonly string[])[] = [
   ['*', '0-23', '*/1', '0-23/1', '0-11,12-23', '12-23,0-11', all.join(), '*,5', '0-22,23'],
   ...[2, 3, 4, 6, 8, 12].map((step) => [
@@ -30,7 +30,7 @@ const ZONES = {
 }
 
 for (const [zone, days] of Object.entries(ZONES))
-  test(`schedules with the same hours fire at the same moments in ${zone}, also as clocks change`, () => {
+  test(`schedules with the same hours fire at the same instants in ${zone}, including clock changes`, () => {
     for (const day of days)
       for (const minutes of ['0', '30'])
         for (const spellings of SPELLINGS) {
@@ -54,7 +54,7 @@ test('every hour has the same length in real time when clocks go back', () => {
   assert.ok(moments.includes('2027-10-31T01:00:00.000Z'))
 })
 
-test('a nickname in any spelling fires like its pattern, also as clocks change', () => {
+test('a nickname in any case fires like its pattern, including clock changes', () => {
   const nicknames = {
     '@hourly': '0 * * * *',
     '@daily': '0 0 * * *',

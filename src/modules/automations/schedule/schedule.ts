@@ -4,21 +4,20 @@ import { cronFault } from './cron-fault.ts'
 import { Zone } from './zone.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A cron schedule in its time zone. */
 export interface Schedule {
-  /** The first tick after this moment; null: never again. */
+  /** Null: never again. */
   next(after: Date): Date | null
 }
 
 const known = new Map<string, Schedule>()
 const MOST_KNOWN = 20_000
-/** Names in any case are the same zone, so there are more of them than zones. */
+/** Zone names are case-insensitive, so there are more keys than zones. */
 const MOST_ZONES = 2_000
 
 /**
- * Five fields, or six with seconds in front (croner); or one local time, which fires once. A local time that the clock
- * jumps over fires right after the jump, one that comes twice fires once. Where it fires in every hour of the day it goes
- * by real time, and an hour that comes twice fires twice. Refuses what is not a schedule or never fires; one local time may be over.
+ * Parses five or six cron fields (croner), or one local time that fires once. A skipped local time fires right after
+ * the clock change, a repeated one fires once. Hourly schedules follow real time, so a repeated hour fires twice.
+ * Refuses invalid schedules and those that never fire, but not a past local time.
  */
 export function scheduleOf(pattern: string, timeZone: string): Schedule {
   const key = `${timeZone}\0${pattern}`
@@ -41,7 +40,7 @@ export function scheduleOf(pattern: string, timeZone: string): Schedule {
   return schedule
 }
 
-/** The first tick of what somebody sets; refuses one local time that is over. */
+/** Returns the first tick. Refuses a past local time. */
 export function firstTick(pattern: string, timeZone: string, now: Date): Date {
   const first = scheduleOf(pattern, timeZone).next(now)
   if (first !== null) return first
@@ -51,14 +50,13 @@ export function firstTick(pattern: string, timeZone: string, now: Date): Date {
   })
 }
 
-/** A local time such as `2026-12-24T09:00`. */
 const ONCE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/
 
 const once = (at: number): Schedule => ({ next: (after) => (at > after.getTime() ? new Date(at) : null) })
 
 function wallOf(pattern: string): number {
   const wall = Date.parse(`${pattern}Z`)
-  // The 30th of February is read as a day of March.
+  // `Date.parse` accepts February 30.
   if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(pattern))
     refuse('invalid_cron', {
       param: 'schedule',
@@ -69,7 +67,7 @@ function wallOf(pattern: string): number {
 
 const byTime = (cron: Cron): Schedule => ({ next: (after) => cron.nextRun(after) })
 
-/** The pattern is followed on a clock that never jumps, and each of its times then looked for on that of the zone. */
+/** Follows the pattern on a clock without changes, then maps each time to the zone. */
 const byWall = (cron: Cron, zone: Zone): Schedule => ({
   next(after) {
     for (let wall = cron.nextRun(new Date(zone.wall(after.getTime()))); wall !== null; wall = cron.nextRun(wall)) {
@@ -82,7 +80,7 @@ const byWall = (cron: Cron, zone: Zone): Schedule => ({
 
 const EVERY_HOUR = Array.from({ length: 24 }, (_, hour) => hour).join()
 
-/** Decided by the hours that a field means, so `*`, `0-23`, `0-23/1` and a list of all of them are one schedule. */
+/** Compares the resulting hours, so `*`, `0-23`, `0-23/1` and a full list are equal. */
 function isInterval(pattern: string): boolean {
   const fields = pattern.trim().split(/\s+/)
   if (fields[0]?.toLowerCase() === '@hourly') return true
@@ -90,7 +88,7 @@ function isInterval(pattern: string): boolean {
   return hours !== undefined && hoursOf(hours) === EVERY_HOUR
 }
 
-/** The hours of a field, in order; empty for a field that isn't valid, which is refused later. */
+/** Empty for an invalid field, which is refused later. */
 function hoursOf(field: string): string {
   try {
     const day = new Cron(`0 0 ${field} * * *`, { timezone: 'UTC', paused: true })

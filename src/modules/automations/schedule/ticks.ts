@@ -1,6 +1,5 @@
 import type { Schedule } from './schedule.ts'
 
-/** Decides on ticks that nobody was there for in time. */
 export interface CatchUp {
   policy: 'none' | 'latest' | 'all'
   windowSeconds: number
@@ -13,19 +12,18 @@ export interface Tick {
 
 export interface Due {
   ticks: Tick[]
-  /** The first tick that is not among them; null: there is none any more. */
+  /** The first tick not included. Null: none. */
   next: Date | null
-  /** Whether there are more ticks until now than were taken. */
+  /** Whether more ticks are due. */
   more: boolean
 }
 
-/** A tick that is not older than this is on time; of older ones `catch_up` decides, before `overlap` does. */
+/** Newer ticks are on time. Older ones are subject to `catch_up`, then `overlap`. */
 export const ON_TIME_MS = 2_000
 
 /**
- * The ticks from `first` until `now`, `most` at once, and what each does: one on time runs; of those missed the latest
- * one or all within the window run, as the policy says; the rest are told to have been missed. Nothing is left out: run
- * after run with the `next` of the one before, every tick of the schedule comes exactly once.
+ * Returns up to `most` ticks from `first` to `now`. Ticks on time run, missed ones within the window run by policy, the
+ * rest are reported as missed. Continuing with `next` yields every tick exactly once.
  */
 export function dueTicks(schedule: Schedule, first: Date, now: Date, catchUp: CatchUp, most: number): Due {
   const times: Date[] = []

@@ -1,15 +1,12 @@
 const HOUR_MS = 3_600_000
-/** An offset from UTC that no zone exceeds. */
+/** Exceeds every zone's UTC offset. */
 const FURTHEST_MS = 15 * HOUR_MS
 
-/**
- * The wall clock of an IANA time zone. A wall time is written as the milliseconds that UTC would have there: what the
- * clock shows, and nothing of where it hangs.
- */
+/** The wall clock of an IANA time zone. Wall times are the milliseconds that the same reading would have in UTC. */
 export class Zone {
   readonly #format: Intl.DateTimeFormat
 
-  /** Throws a RangeError for what is not a time zone. */
+  /** Throws a RangeError for an unknown zone. */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -23,7 +20,6 @@ export class Zone {
     })
   }
 
-  /** The time that the clock shows at this moment. */
   wall(at: number): number {
     const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {}
     for (const { type, value } of this.#format.formatToParts(at)) parts[type] = Number(value)
@@ -32,10 +28,7 @@ export class Zone {
     return Date.UTC(year!, month! - 1, day, hour, minute, second) + ms
   }
 
-  /**
-   * The moment at which the clock shows this time. Where it shows it twice, the first; where the clock jumps over it,
-   * the end of the jump.
-   */
+  /** Converts a wall time to an instant: the first if it occurs twice, the end of the clock change if it's skipped. */
   moment(wall: number): number {
     const before = this.#ahead(wall - FURTHEST_MS)
     const after = this.#ahead(wall + FURTHEST_MS)
@@ -49,7 +42,7 @@ export class Zone {
     return this.wall(at) - at
   }
 
-  /** The first second between the two that shows later than `wall`. */
+  /** Finds the clock change by binary search, to the second. */
   #jump(early: number, late: number, wall: number): number {
     let [shown, over] = [Math.floor(early / 1_000), Math.ceil(late / 1_000)]
     while (over - shown > 1) {

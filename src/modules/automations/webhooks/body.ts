@@ -5,7 +5,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
-/** `deflate` is a zlib stream (RFC 9110, 8.4.1.2), and many senders leave out the zlib around it. */
+/** `deflate` means a zlib stream (RFC 9110, 8.4.1.2), but many senders omit the zlib wrapper. */
 const inflateEither: Decode = (bytes, options) =>
   ((bytes[0] ?? 0) & 0x0f) === 8 && (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 === 0
     ? promisify(inflate)(bytes, options)
@@ -19,18 +19,16 @@ const CODINGS: Readonly<Record<string, Decode>> = {
   zstd: promisify(zstdDecompress) as Decode,
 }
 const ACCEPTED = 'gzip, deflate, br, zstd'
-/** Codings over one another: each may make much of little. */
+/** Each nested coding multiplies the possible expansion. */
 const MOST_CODINGS = 2
 
 export interface Body {
   bytes: Buffer
-  /** The `Content-Encoding`. */
   coding: string | null
-  /** The `Content-Type`. */
   type: string | null
 }
 
-/** The text of a body, decoded as its headers say, or a refusal. `most`: the bytes it may hold when decoded. */
+/** Decodes a body by its headers or refuses it. `most`: decoded bytes. */
 export async function readText({ bytes, coding, type }: Body, most: number): Promise<string> {
   return textOf(await uncoded(bytes, coding, most), type)
 }
@@ -79,7 +77,7 @@ function textOf(bytes: Buffer, type: string | null): string {
   }
 }
 
-/** The encoding that a byte order mark names: it counts more than the header. */
+/** A byte order mark overrides the header. */
 const markOf = (bytes: Buffer): string | null =>
   bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : null
 

@@ -16,7 +16,7 @@ import { storable } from '#core/text/storable.ts'
 import { readText } from './body.ts'
 
 const LARGEST = 1 << 20
-/** Characters of a body that an agent is shown. */
+/** Characters passed to the agent. */
 const SHOWN_CHARACTERS = 200_000
 
 export interface Fired {
@@ -27,13 +27,15 @@ export interface Fired {
   webhook_signature?: string | undefined
 }
 
-/** Fires a webhook automation for a caller with its token or secret. One `webhook-id` is one run, sent once or more. */
+/**
+ * Fires a webhook automation for a valid token or signature. One `webhook-id` starts one run, however often it's sent.
+ */
 export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
   const webhook = row?.kind === 'webhook' ? row : null
   await checkSender(ctx, id, webhook, given, body)
-  // Most repeats end here, and wait for nobody.
+  // Most repeats end here, without a lock.
   const known = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
   if (known) {
     ctx.answer.status = 200
@@ -42,7 +44,7 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   const { coding = null, mimeType: type = null } = ctx.upload ?? {}
   const text = await readText({ bytes: body, coding, type }, LARGEST)
   const done = await ctx.transaction(async (ctx) => {
-    // Held: of a thousand deliveries of one webhook at once, one makes the run.
+    // Locked, so concurrent deliveries start one run.
     const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
     if (before) return { run: before, made: false }
@@ -68,7 +70,7 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
   return showRun(done.run)
 }
 
-/** A caller with neither token nor secret is told the same, by the same work, whether there is such a webhook or not. */
+/** Without credentials, existing and missing webhooks get the same response after the same work. */
 async function checkSender(
   ctx: Context,
   id: Id,
@@ -102,7 +104,7 @@ async function checkSender(
     })
 }
 
-/** A secret that nobody has stands for a webhook that does not exist. */
+/** Stands for a missing webhook's secret. */
 function decoyOf(secrets: Context['engine']['secrets'], id: Id): Pick<AutomationRow, 'token_hash' | 'sealed_secret'> {
   return { token_hash: hashSecret(newToken()), sealed_secret: secrets.seal(newWebhookSecret(), id) }
 }
@@ -117,7 +119,7 @@ async function wholeOf({ upload }: Context): Promise<Buffer> {
         message: 'A webhook body can have up to 1 MiB.',
         details: { limit_bytes: LARGEST },
       })
-    // A copy: the line only lends them.
+    // The pipeline reuses the buffer.
     parts.push(Uint8Array.from(part))
   }
   return Buffer.concat(parts)

@@ -9,7 +9,7 @@ import { newToken } from './token.ts'
 
 let server: TestServer
 let alice: Person
-/** Ids that somebody may try: of what there is, was, never was, and cannot be fired. */
+/** IDs a stranger may try: existing, deleted, unknown, and not fireable. */
 const ids: Record<string, string> = {}
 let hook: Made
 
@@ -42,7 +42,7 @@ const credentials: Record<string, () => Record<string, string>> = {
 }
 
 for (const [title, headersOf] of Object.entries(credentials))
-  test(`with ${title}, a webhook answers as one that never was`, async () => {
+  test(`with ${title}, an existing webhook responds like an unknown one`, async () => {
     const fire = async (id: string) => {
       const { status, text, headers } = await server.stranger.request(
         'POST',
@@ -57,14 +57,14 @@ for (const [title, headersOf] of Object.entries(credentials))
     for (const [what, id] of Object.entries(ids)) assert.deepEqual(await fire(id), never, what)
   })
 
-test('each asks the database the same and does the same sums', async () => {
+test('existing and unknown webhooks cause the same queries and computations', async () => {
   const asked = async (id: string): Promise<string[]> => {
     const { pool } = server.app.engine.postgres
     const seen: string[] = []
     const connect = (client: { query: (...given: any[]) => unknown }) => {
       const { query } = client
       client.query = (...given) => {
-        // The server's own rounds over all automations come in between: they name no id.
+        // Scheduled queries over all automations don't contain the ID.
         const [text, values] = typeof given[0] === 'string' ? given : [given[0].text, given[0].values]
         if (Array.isArray(values) && values.includes(id)) seen.push(text)
         return query.apply(client, given)
@@ -84,7 +84,7 @@ test('each asks the database the same and does the same sums', async () => {
   for (const [what, id] of Object.entries(ids)) assert.deepEqual(await asked(id), never, what)
 })
 
-test('who has the token fires it', async () => {
+test('the token fires the webhook', async () => {
   const headers = { authorization: `Bearer ${hook.token}` }
   assert.equal((await server.stranger.request('POST', `/automations/${hook.id}/fire`, {}, headers)).status, 202)
 })

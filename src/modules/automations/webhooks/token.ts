@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret, randomBase62 } from '#authz/api-key.ts'
 
-/** `ukw_` and 43 characters of base62, 256 bits. */
+/** 256 bits of base62. */
 export const newToken = (): string => `ukw_${randomBase62(43)}`
 
 export function isToken(given: string, hashes: readonly Buffer[]): boolean {

@@ -5,7 +5,7 @@ import { deliverUntilTaken, makeHook } from '#test/automations/senders.ts'
 import { testDatabase } from '#test/database.ts'
 import { testServer } from '#test/server.ts'
 
-test('secrets are made anew again and again under traffic to two processes, and no valid delivery is refused', async (t) => {
+test('rotating secrets under traffic to two processes rejects no valid delivery', async (t) => {
   await using server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0' } })
   await using twin = await server.twin()
   const seen = await rotateUnderTraffic([server, twin], { seconds: 3, everyMs: 300, overlapSeconds: 60 })
@@ -13,7 +13,7 @@ test('secrets are made anew again and again under traffic to two processes, and 
   assert.ok(seen.rotations > 1)
 })
 
-test('what is delivered again and again while the server is stopped and started anew is one run', async () => {
+test('repeated deliveries during restarts of the server start one run', async () => {
   await using database = await testDatabase()
   const options = { database, environment: { UK_LIMIT_INFERENCE: '0' } }
   let server = await testServer(options)
