@@ -1,6 +1,6 @@
 /**
- * The time of day of a process that is loaded with it, by `node --import 'clock.ts?file=FILE'`: as many milliseconds ahead of
- * the true one as the file says at each moment.
+ * Shifts a process's clock: load with `node --import 'clock.ts?file=FILE'`. The file has the offset in milliseconds and
+ * may change at any time.
  */
 import { readFileSync } from 'node:fs'
 

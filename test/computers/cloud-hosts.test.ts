@@ -20,7 +20,7 @@ const bubbles = needs((await run(['bwrap', '--version'])).code === 0, 'bubblewra
 const database = await testDatabase()
 const pool = new pg.Pool({ ...database.connection, max: 2 })
 const s3 = await startS3()
-/** Of each host: its homes, and what else a server keeps for itself. */
+/** Per host: homes and other server data. */
 const dirs = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'uk-host-')))
 after(async () => {
   await pool.end()
@@ -32,7 +32,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-/** A server on a host of its own: the database and the bytes of files are all that it shares. */
+/** Starts a server on its own host. Only the database and blobs are shared. */
 const startOn = (host: number): Program =>
   startProgram({
     UK_DATA_DIR: dirs[host]!,
@@ -73,14 +73,14 @@ test(
     const home = await at.make()
     const other = await beyond.make()
     assert.notEqual(await placeOf(home), await placeOf(other))
-    // Asked of the other host's server.
+    // Sent to the other host's server.
     await beyond.exec(
       home,
       'head -c 3000000 /dev/urandom > big; sha256sum big > sum; mkdir -p deep/er; echo kept > deep/er/word',
     )
     assert.equal((await at.exec(other, 'echo across')).stdout, 'across\n')
 
-    // Whoever is asked, and whoever has its turn: the host that has the home makes them.
+    // Snapshots are made on the host with the home, whichever server gets the request.
     const snapshots: string[] = []
     for (const [asked, id] of [
       [at, home],
@@ -98,17 +98,17 @@ test(
     assert.equal(await placeOf(moved), await placeOf(other))
     assert.equal((await beyond.exec(moved, 'sha256sum -c sum && cat deep/er/word')).stdout, 'big: OK\nkept\n')
     for (const verb of ['stop', 'start'] as const) {
-      // By the server that does not have its home.
+      // Sent to the server without the home.
       const told = await here.post(`/computers/${moved}/${verb}`)
       assert.equal(told.status, 200, told.text)
       await at.settles(moved, verb === 'stop' ? 'stopped' : 'running')
     }
     assert.equal((await at.exec(moved, 'cat deep/er/word')).stdout, 'kept\n')
 
-    // The first host is gone, with its homes.
+    // The first host disappears with its homes.
     programs[0]!.child.kill('SIGKILL')
     await programs[0]!.exited
-    // A host of its own is not seen to be dead: its last sign of life counts for a while, here three seconds.
+    // A dead host is noticed when its lease expires, here after three seconds.
     const { rows } = await pool.query(
       `update leases set expires_at = clock_timestamp() + interval '3 seconds' where name = $1 returning holder`,
       [leaseOf(await placeOf(home))],
@@ -117,7 +117,7 @@ test(
       `update processes set place = 'another host', expires_at = clock_timestamp() + interval '3 seconds' where id = $1`,
       [rows[0].holder],
     )
-    // What is asked for before its death is known waits for it.
+    // Requests before that wait.
     const early = await there.post(`/computers/${home}/snapshots`, {})
     assert.equal(early.status, 202, early.text)
     const told = /host that has this computer’s home is offline.*a new computer elsewhere from a snapshot/
@@ -134,7 +134,7 @@ test(
       (left) => left === 0,
     )
 
-    // It comes back, and goes on with what it has.
+    // The host returns and continues with its homes.
     programs[0] = startOn(0)
     const back = caller(await programs[0].ready, { cookie, 'x-uk-csrf': '1' })
     const returned = cloudsOf(() => back)

@@ -79,7 +79,6 @@ const containers = async (): Promise<{ Names: string[]; State: string }[]> =>
 const containersOf = async (id: string) =>
   (await containers()).filter(({ Names }) => Names.some((name) => name.includes(id.toLowerCase())))
 
-/** Something of it is being done in this moment on the host. */
 const sandboxed = async (id: string): Promise<boolean> =>
   processesWith(`${id}/`).length > 0 || (await containersOf(id)).length > 0
 const held = async (id: string): Promise<boolean> =>
@@ -98,18 +97,18 @@ const begin = async (driver: string, more: object = {}) => {
   assert.equal(status, 202, text)
   return { operation: body.data.id as string, id: body.data.resource.id as string }
 }
-/** Of a size that takes a while to be packed. */
+/** Large enough to take a while to pack. */
 const FILL = 'head -c 60000000 /dev/urandom > big; sha256sum big > sum; sync'
 
 interface State {
   name: string
-  /** Brings a computer of this driver there. */
+  /** Brings a computer of this driver into the state. */
   begin(driver: string): Promise<string>
-  /** Whether it is there in this moment, in the books and on the host. */
+  /** Whether it is in the state, in the database and on the host. */
   there(id: string): Promise<boolean>
-  /** Whether it is past it: the kill came too late, and must have done no harm. */
+  /** Whether it passed the state. The kill came too late but must do no harm. */
   past(id: string): Promise<boolean>
-  /** What becomes of it with the next server, without anybody asking. */
+  /** Asserts what the next server does without a request. */
   comesTo(id: string, driver: string): Promise<void>
 }
 
@@ -162,7 +161,7 @@ const STATES: State[] = [
     past: async () => false,
     async comesTo(id) {
       await online(id)
-      // It went on while there was no server.
+      // It ran on without a server.
       const { data } = (await alice.post(`/computers/${id}/terminal`, { action: 'list' })).body
       assert.deepEqual(
         data.map((one: { terminal_id: string; status: string }) => [one.terminal_id, one.status]),
@@ -242,7 +241,7 @@ const STATES: State[] = [
   },
 ]
 
-/** The stories of servers that are killed in these states of a cloud computer, with every driver that is here; all of them by default. */
+/** Tests that kill servers in these states of a cloud computer, with each available driver. Default: all states. */
 export function killedIn(names: readonly string[] | null = null): void {
   for (const state of STATES)
     if (names?.includes(state.name) ?? true)
@@ -265,7 +264,7 @@ export function killedIn(names: readonly string[] | null = null): void {
           }
           for (const [at, id] of ids.entries()) {
             await state.comesTo(id, DRIVERS[at]!)
-            // Whatever it was in, it can be deleted.
+            // Deleting works from every state.
             if (state.name !== 'deleting') assert.equal((await alice.delete(`/computers/${id}`)).status, 200)
           }
           await nothingIsLeft()

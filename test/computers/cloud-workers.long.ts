@@ -21,7 +21,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-/** Who looks after the cloud computers of the host. */
+/** The process that manages the host's cloud computers. */
 async function holder(): Promise<number | null> {
   const { rows } = await pool.query<{ pid: number }>(`select p.pid from leases l join processes p on p.id = l.holder
     where l.name like 'cloud_computers.%' and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`)
@@ -33,9 +33,7 @@ const processes = async (): Promise<number[]> =>
     ({ pid }) => pid,
   )
 
-/**
- * The same person, who asks again where the process that was to answer has died, or knows that another one has.
- */
+/** Retries when the responding process, or another one, died. */
 function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
   const again =
     <W extends unknown[]>(ask: (...words: W) => Promise<Answer>) =>
@@ -77,9 +75,9 @@ test(
 
     for (let round = 0; round < ROUNDS; round++) {
       const before = await until(holder, (pid) => pid !== null)
-      // In the last round all of them at once: nobody is left who could take over.
+      // The last round kills all processes.
       for (const pid of round === ROUNDS - 1 ? await processes() : [before!]) process.kill(pid, 'SIGKILL')
-      // What is asked for in this moment is done by whoever comes.
+      // Pending requests are completed by the next process.
       const stop = await alice.post(`/computers/${rests}/stop`)
       assert.equal(stop.status, 200, stop.text)
       await settles(rests, 'stopped')

@@ -4,21 +4,21 @@ import type { Answer, Caller } from '../server.ts'
 import { until } from '../until.ts'
 
 export interface Clouds {
-  /** Answers the id of a computer that runs. */
+  /** Returns the ID of a running computer. */
   make(more?: object, who?: Caller): Promise<string>
-  /** An operation, once it has ended. */
+  /** Waits for an operation to end. */
   ended(id: string): Promise<Answer['body']>
   exec(id: string, command: string, more?: object): Promise<Answer['body']>
   read(id: string): Promise<Answer['body']>
   lifecycle(id: string): Promise<string>
   settles(id: string, wanted: string): Promise<unknown>
-  /** Answers the operation that made it. */
+  /** Returns the operation. */
   snapshot(id: string, name?: string): Promise<Answer['body']>
-  /** Those that were made, to be deleted. */
+  /** To be deleted. */
   made: ReadonlySet<string>
 }
 
-/** What stories ask of cloud computers. `who`: another one where the server was started again. */
+/** Helpers for cloud computers. `who`: the current caller, who changes when the server restarts. */
 export function cloudsOf(who: () => Caller): Clouds {
   const made = new Set<string>()
   async function ended(id: string): Promise<Answer['body']> {
@@ -60,7 +60,7 @@ export function cloudsOf(who: () => Caller): Clouds {
   }
 }
 
-/** Processes of this machine that have these words in their command line. */
+/** Local processes with this text in their command line. */
 export const processesWith = (words: string): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

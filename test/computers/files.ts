@@ -15,7 +15,7 @@ interface Story {
   after(fn: () => Promise<void>): void
 }
 
-/** What a daemon does with files below these folders, without a link. */
+/** The daemon's file operations in these folders, without a link. */
 export async function filesIn(t: Story, allowed: readonly string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'uk-state-'))
   const files = createFiles({ allowed, folder })
@@ -26,12 +26,12 @@ export async function filesIn(t: Story, allowed: readonly string[]) {
   return files.handlers
 }
 
-/** A daemon's files and ports at the end of a real socket. */
+/** A daemon's files and ports over a real socket. */
 export async function machine(given: { root?: string; state?: string; clock?: () => Clock } = {}) {
   const { root = await mkdtemp(join(tmpdir(), 'uk-files-')), state = await mkdtemp(join(tmpdir(), 'uk-state-')) } =
     given
   const files = createFiles({ allowed: [root], folder: state, ...(given.clock && { clock: given.clock }) })
-  // By name, as they are asked for over a link: each reads its own input.
+  // Untyped, as over a link: each handler parses its input.
   const handlers = { ...files.handlers, 'ports.dial': dial, 'ports.list': listPorts } as unknown as Record<
     string,
     (input: unknown, ...rest: [Parameters<Answerer>[1], Parameters<Answerer>[2]]) => Promise<object>

@@ -18,7 +18,6 @@ import type { Caller } from '../server.ts'
 import { until } from '../until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Programs of the system, and the Node that runs the tests. */
 export const WITH_NODE = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
 
 export interface Ended {
@@ -26,32 +25,31 @@ export interface Ended {
   said: string
 }
 
-/** Runs a program to its end; what it says on both its streams. */
+/** Runs a program and collects stdout and stderr. */
 export function ends(file: string, args: readonly string[], options: SpawnOptions, input?: string): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(file, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
     let said = ''
     for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (said += String(part)))
-    // Whoever does not read it to its end has refused it.
+    // The program may exit before reading everything.
     child.stdin!.on('error', () => {}).end(input ?? '')
     child.once('error', reject).once('close', (code) => resolve({ code, said }))
   })
 }
 
-/** An empty home of somebody's on a machine, and what a server's script makes of it. */
+/** An empty home folder and what the install script creates there. */
 export interface Machine extends AsyncDisposable {
   home: string
   env: Record<string, string>
-  /** Of what is installed. */
+  /** The installation's folder. */
   place: string
-  /** Of the daemon's state. */
+  /** The daemon's state folder. */
   folder: string
-  /** `curl … | sh -s -- WORDS`, with a token of this person's. */
+  /** `curl … | sh -s -- WORDS` with a token of this user. */
   install(origin: string, person: Caller, words?: readonly string[]): Promise<Ended>
-  /** The installed program. */
   uk(...words: string[]): Promise<Ended>
   computerId(): string
-  /** The release that is started. */
+  /** The installed release. */
   release(): string
   pid(): number | null
   log(): string
@@ -81,7 +79,7 @@ export function machine(path = WITH_NODE): Machine {
     log: () => (existsSync(join(folder, 'daemon.log')) ? readFileSync(join(folder, 'daemon.log'), 'utf8') : ''),
     async [Symbol.asyncDispose]() {
       const told = new Set<number>()
-      // A daemon on its way to another version holds no lock, and begins another keeper.
+      // A daemon that is updating holds no lock and starts another keeper.
       await until(
         async () => {
           const found = runningFrom(home)
@@ -100,7 +98,6 @@ export function machine(path = WITH_NODE): Machine {
   return one
 }
 
-/** Processes that have this folder in their command line. */
 const runningFrom = (folder: string): number[] =>
   readdirSync('/proc')
     .filter((pid) => {
@@ -112,7 +109,7 @@ const runningFrom = (folder: string): number[] =>
     })
     .map(Number)
 
-/** Another clone, as a later version of this one: files below `src/` with words exchanged. */
+/** Another clone as a later version: files under `src/` with replacements. */
 export interface Clone extends Disposable {
   root: string
 }
@@ -139,6 +136,6 @@ export function laterClone(version: string, edits: Record<string, readonly [from
   return { root, [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }) }
 }
 
-/** What lies in a folder of versions, whole or not. */
+/** Versions in the folder, complete or not. */
 export const versionsIn = ({ place }: Machine): string[] =>
   existsSync(join(place, 'versions')) ? readdirSync(join(place, 'versions')) : []

@@ -12,18 +12,18 @@ import { until } from '#test/until.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../src/daemon/keeper/main.ts')
 
-/** A real keeper in a folder of its own, and a way to it. */
+/** A real keeper in its own folder, with a client. */
 export interface TestKeeper extends AsyncDisposable {
   folder: string
   client: KeeperClient
-  /** Another daemon's way to it. */
+  /** A second daemon's client. */
   another(): KeeperClient
   kill(): Promise<void>
 }
 
 export const keeperCommand = [process.execPath, PROGRAM, '--idle-ms', '2000']
 
-/** `node`: further words for Node. */
+/** `node`: extra arguments for Node. */
 export async function startKeeper(node: readonly string[] = []): Promise<TestKeeper> {
   const folder = mkdtempSync(join(tmpdir(), 'uk-keeper-'))
   const clients: KeeperClient[] = []
@@ -64,7 +64,7 @@ export function gone(pid: number): boolean {
   }
 }
 
-/** Living processes with this word among their arguments. */
+/** Live processes with this argument. */
 export const withWord = (word: string): string[] =>
   readdirSync('/proc').filter((pid) => {
     try {
@@ -141,24 +141,23 @@ export function screenOf(cols = 80, rows = 24): Screen {
 
 export const feed = (screen: Screen, bytes: Uint8Array): void => coreOf(screen)._inputHandler.parse(bytes)
 
-/** The lines of a screen, as they are read. */
 export function linesOf(screen: Screen): string[] {
   const { normal, active } = screen.buffer
   const buffer = active.type === 'alternate' ? active : normal
   return Array.from({ length: buffer.length }, (_, y) => buffer.getLine(y)!.translateToString(true))
 }
 
-/** Somebody who looks at a terminal: what a browser does with the stream. */
+/** A terminal viewer that handles the stream as a browser does. */
 export class Viewer {
   readonly stream: AskedStream<'terminal.attach'>
   readonly events: Record<string, unknown>[] = []
   screen = screenOf()
-  /** The end of what was shown; at first the place that it goes on from. */
+  /** The end of the shown output; initially the position to resume from. */
   offset: number
   #snapshots = 0
-  /** Bytes of a snapshot that are still to come. */
+  /** Remaining bytes of the snapshot. */
   #toDraw = 0
-  /** What it looked like once the last snapshot was drawn. */
+  /** The screen after the last snapshot. */
   atSnapshot: { at: number; lines: string[] } | null = null
   onBody: (bytes: Buffer, offset: number) => void = () => {}
   #paused: Promise<void> = Promise.resolve()

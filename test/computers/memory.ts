@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
 
-/** Bytes of a process that are in memory. */
 export const residentBytes = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4_096

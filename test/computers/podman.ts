@@ -1,4 +1,4 @@
-/** A Podman of a test's own: its containers, images and socket lie in a folder that goes with it. */
+/** A Podman for one test: its containers, images and socket are in a temporary folder. */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -8,7 +8,7 @@ import { until } from '../until.ts'
 
 export interface Podman extends AsyncDisposable {
   socket: string
-  /** Makes an image of these programs of this machine and the libraries that they need. */
+  /** Creates an image with these host programs and their libraries. */
   image(name: string, programs: readonly string[]): Promise<void>
 }
 
@@ -21,7 +21,6 @@ const answersTo = (command: string, ...argv: string[]): boolean => {
   }
 }
 
-/** Whether one can be started here. */
 export const podmanHere = (): boolean =>
   process.getuid?.() === 0 && answersTo('podman', '--version') && answersTo('runc', '--version')
 
@@ -29,7 +28,7 @@ export async function startPodman(): Promise<Podman> {
   const folder = mkdtempSync(join(tmpdir(), 'uk-podman-'))
   const socket = join(folder, 'podman.sock')
   const settings = join(folder, 'containers.conf')
-  // Where the kernel has control groups of both versions, only these two work together.
+  // On hosts with both cgroup versions, only these two work together.
   writeFileSync(settings, '[engine]\nruntime="runc"\ncgroup_manager="cgroupfs"\nevents_logger="file"\n')
   const at = ['--root', join(folder, 'root'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'tmp')]
   const child = spawn(
@@ -68,12 +67,11 @@ function lddOf(file: string): { stdout: string } {
   try {
     return { stdout: execFileSync('ldd', [file], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }) }
   } catch {
-    // It needs none.
     return { stdout: '' }
   }
 }
 
-/** Answers the text of what the engine said to it. */
+/** Returns the engine's raw response. */
 export const ask = (socketPath: string, method: string, path: string, body?: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const headers = body ? { 'content-type': 'application/x-tar', 'content-length': body.length } : {}

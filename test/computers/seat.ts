@@ -3,15 +3,15 @@ import type { KeeperClient } from '#daemon/keeper/client.ts'
 import { until } from '../until.ts'
 import { call, openTerminal } from './keeper.ts'
 
-/** A terminal that a person sits at, with a program in it. */
+/** A terminal with a program, driven by a test. */
 export interface Seat {
   type(data: string): Promise<unknown>
   resize(cols: number, rows: number): Promise<unknown>
-  /** Waits until all that it has shown holds this, and answers all of it. */
+  /** Waits until the output matches, and returns all of it. */
   sees(holds: RegExp): Promise<string>
-  /** The same for any question about it, and for as long as it shows something new every minute. */
+  /** Waits for a condition, as long as output arrives every minute. */
   shows(holds: (all: string) => boolean): Promise<string>
-  /** The exit code of its program. */
+  /** The program's exit code. */
   ended(): Promise<number | null>
 }
 

@@ -1,16 +1,14 @@
 import { type IncomingMessage, type RequestOptions, createServer, request } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Somebody between a machine and its server, who exchanges what some paths answer. */
+/** A proxy that alters responses of some paths. */
 export interface TamperingProxy extends AsyncDisposable {
   origin: string
-  /** From now on the answers of these paths have another byte at their end; null: none. */
+  /** Appends a byte to the responses of these paths. Null: none. */
   spoil(which: RegExp | null): void
-  /** These paths lead to another address. */
   redirect(which: RegExp | null, where: string): void
-  /** Where all goes from now on; what is open ends. */
+  /** Sends new connections to another server and closes open ones. */
   to(origin: string): void
-  /** The paths that were asked for. */
   asked: string[]
 }
 

@@ -6,20 +6,19 @@ import { type Caller, type Person, type TestServer, caller, testServer } from '.
 import { type Machine, laterClone, machine } from './installed.ts'
 import type { TamperingProxy } from './tampering.ts'
 
-/** An instance whose operator updates it, and the machines of one person. */
+/** An instance that is updated, and one user's machines. */
 export interface Updating {
   server: TestServer
   alice: Person
-  /** The same instance as a later version, with words of its source exchanged. */
+  /** The instance as a later version, with replacements in its source. */
   updated(version: string, edits?: Parameters<typeof laterClone>[1]): Promise<TestServer>
   installed(proxy: TamperingProxy, words?: readonly string[]): Promise<Machine>
-  /** The row of a computer. */
   show(id: string): Promise<any>
-  /** The person at another process of the instance. */
+  /** The user at another process. */
   at(server: TestServer): Caller
 }
 
-/** For all tests of a file; it goes when that has ended. */
+/** Shared by a file's tests and removed after them. */
 export async function updating(): Promise<Updating> {
   const server = await testServer()
   after(() => server[Symbol.asyncDispose]())
@@ -49,7 +48,7 @@ export async function updating(): Promise<Updating> {
   }
 }
 
-/** What a server gives out for this platform. */
+/** The release served for this platform. */
 export async function releaseAt(origin: string): Promise<string> {
   const manifest = await (await fetch(`${origin}/install/${process.platform}-${process.arch}`)).text()
   return hash('sha256', manifest)

@@ -1,4 +1,4 @@
-/** Those that stories of computers are about, and alice's machine. All of it goes when the file that asked has ended. */
+/** Users and Alice's machine for tests of computers. Removed after the file's tests. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
@@ -6,7 +6,6 @@ import { pairedComputer, teamOf } from '../makers.ts'
 import { type Person, type TestServer, testServer } from '../server.ts'
 import { PATIENCE_MS } from '#test/until.ts'
 
-/** A server for all tests of a file, and alice on it. */
 export async function serverWithAlice(): Promise<{ server: TestServer; alice: Person }> {
   const server = await testServer()
   after(() => server[Symbol.asyncDispose]())
@@ -15,10 +14,10 @@ export async function serverWithAlice(): Promise<{ server: TestServer; alice: Pe
 
 export interface People {
   bob: Person
-  /** A stranger. */
+  /** Has no access. */
   carol: Person
   vera: Person
-  /** Alice's, with bob as a member and vera as a viewer. */
+  /** Alice's team, with Bob as a member and Vera as a viewer. */
   team: string
 }
 
@@ -34,14 +33,14 @@ export async function peopleAround(server: TestServer, alice: Person): Promise<P
 }
 
 export interface Machine {
-  /** Of its computer. */
+  /** The computer's ID. */
   id: string
   home: Home
-  /** Ends its daemon and begins it again. */
+  /** Restarts the daemon. */
   restart(): Promise<void>
 }
 
-/** A machine of hers that is linked, by a daemon in this process. */
+/** Alice's machine, linked by a daemon in this process. */
 export async function machineOf(server: TestServer, alice: Person): Promise<Machine> {
   const stack = new AsyncDisposableStack()
   after(() => stack.disposeAsync())

@@ -1,4 +1,4 @@
-/** Each operation of the link, asked for as its callers do: by a route where there is one. */
+/** Sends each operation of the link, through its route where one exists. */
 import { request as httpRequest } from 'node:http'
 import { WebSocket } from 'ws'
 import { newId } from '#core/ids.ts'
@@ -7,7 +7,7 @@ import type { TwoServers } from '../two-servers.ts'
 import type { Caller } from '../server.ts'
 import { PATIENCE_MS, until } from '../until.ts'
 
-/** The answer to its caller in the end: nothing where all went well. */
+/** The final response; empty on success. */
 export interface Told {
   status: number
   error?: { type?: string; code?: string; message?: string; param?: string; details?: Record<string, unknown> }
@@ -28,7 +28,7 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
       told(caller.get(`/computers/${id}/${path}`))
   const terminal = (body: object): Ask => post('terminal', { terminal_id: 't', ...body })
   const fs = (body: object): Ask => post('fs', { path: '/x', ...body })
-  /** The operations that no route asks by itself. */
+  /** Operations without a route. */
   const inside =
     (op: OperationName, input: object): Ask =>
     async (id, caller) => {
@@ -98,7 +98,6 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
       }),
     )
 
-  /** The end of an operation. */
   async function inTheEnd(operation: string): Promise<Told> {
     const { body } = await until(
       () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
@@ -121,7 +120,7 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
     })
   }
 
-  /** Opens a preview by a key, as programs do: a ticket would ask first whether something listens. */
+  /** Opens a preview with a key. A ticket would first check for a listener. */
   async function previewed(id: string, origin: string): Promise<Told> {
     const { key } = await programs
     return new Promise((resolve, reject) => {

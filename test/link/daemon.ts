@@ -12,7 +12,7 @@ export interface Paired {
   credential: string
 }
 
-/** A machine that has joined, and is not linked yet. */
+/** A paired machine without a link. */
 export async function pairedBy(person: Caller, more: object = {}): Promise<Paired> {
   const made = await person.post('/computer-pairings', {})
   const { token } = made.body.data
@@ -36,13 +36,13 @@ export const hello: DaemonHello = {
 
 export interface Linked extends Disposable {
   mux: Mux
-  /** What the server said first. */
+  /** The server's first message. */
   greeting: Record<string, unknown>
-  /** The code with which the link ended. */
+  /** The link's close code. */
   closed: Promise<number>
 }
 
-/** A daemon's end of a link, without the daemon. Rejects with the status of a refused handshake. */
+/** A daemon's side of a link. Rejects with the status of a refused handshake. */
 export async function linkUp(
   origin: string,
   credential: string,

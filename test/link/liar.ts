@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#daemon-protocol/frames.ts'
 import { hello } from './daemon.ts'
 
-/** What a liar may say of one stream: any JSON, or text that is none. */
+/** The replies for one stream: any JSON, or invalid text. */
 export interface Says {
   event(json: unknown): void
   end(json: unknown): void
@@ -14,13 +14,13 @@ export interface Says {
 export type Lies = (asked: { op: string; input: any }, says: Says) => void
 
 export interface Liar extends Disposable {
-  /** Another way to lie, from the next thing that it is asked on. */
+  /** Changes the replies from the next request on. */
   lies: Lies
-  /** The code with which its link was closed. */
+  /** The link's close code. */
   closed: Promise<number>
 }
 
-/** A daemon whose frames are written by hand: it knows the form of frames and keeps to nothing else. */
+/** A daemon with hand-written frames: valid framing, any content. */
 export async function liarAt(origin: string, credential: string, lies: Lies): Promise<Liar> {
   const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/link`, {
     headers: { authorization: `Bearer ${credential}` },

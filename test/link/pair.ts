@@ -2,7 +2,7 @@ import { LARGEST_FRAME } from '#daemon-protocol/frames.ts'
 import { type OperationRequest, Mux, type Pipe } from '#daemon-protocol/mux.ts'
 import type { Stream } from '#daemon-protocol/stream.ts'
 
-/** A pipe in memory: frames wait in it until they are moved by hand. */
+/** An in-memory pipe whose frames are moved by hand. */
 export class HeldPipe implements Pipe {
   readonly frames: Buffer[] = []
   bufferedAmount = 0
@@ -15,7 +15,7 @@ export class HeldPipe implements Pipe {
   close(code: number, reason: string): void {
     this.closed = { code, reason }
   }
-  /** The oldest frame leaves. */
+  /** Removes the oldest frame. */
   leave(): Buffer | undefined {
     const frame = this.frames.shift()
     this.bufferedAmount -= frame?.length ?? 0
@@ -30,15 +30,15 @@ export interface HeldLink {
   daemon: Mux
   toDaemon: HeldPipe
   toServer: HeldPipe
-  /** Moves one frame. False: there was none in that direction. */
+  /** Moves one frame. False: none was waiting. */
   step(direction: 'toDaemon' | 'toServer'): boolean
-  /** Moves frames until none come any more. */
+  /** Moves frames until none are left. */
   settle(): Promise<void>
 }
 
 const nobody: Answerer = () => Promise.resolve({})
 
-/** Two ends of a link, joined by hand. */
+/** Two ends of a link, connected by hand. */
 export function heldLink(answers: { daemon?: Answerer; server?: Answerer } = {}): HeldLink {
   const toDaemon = new HeldPipe()
   const toServer = new HeldPipe()

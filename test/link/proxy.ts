@@ -1,21 +1,21 @@
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A loopback way to a server that can be cut, slowed, or left half-open. */
+/** A loopback proxy that can be cut, slowed, or left half-open. */
 export interface Proxy extends AsyncDisposable {
   origin: string
-  /** Ends every connection at once, as a router that forgot them. */
+  /** Closes every connection, like a router that lost its state. */
   cut(): void
-  /** Nothing goes through any more, and nobody is told: the connections of now, or new ones as well. */
+  /** Silently drops all traffic of current connections, or of new ones too. */
   stall(which: 'now' | 'all'): void
-  /** New connections go through again. */
+  /** Lets new connections through again. */
   open(): void
-  /** Everything takes so long each way. */
+  /** Delays each direction. */
   delay(ms: number): void
-  /** Where new connections lead. */
+  /** Redirects new connections. */
   to(origin: string): void
   connections(): number
-  /** Bytes that went nowhere, as their connection was stalled. */
+  /** Bytes dropped by stalled connections. */
   swallowed(): number
 }
 
@@ -38,7 +38,7 @@ export async function proxyTo(first: string): Promise<Proxy> {
     near.setNoDelay(true).on('error', over).on('close', over)
     far.setNoDelay(true).on('error', over).on('close', over)
     const carry = (from: Socket, into: Socket): void => {
-      // One after the other, as TCP does: what came later never overtakes what is still on its way.
+      // In order, as with TCP.
       let last = Promise.resolve()
       let onTheirWay = 0
       from.on('data', (bytes) => {

@@ -7,7 +7,7 @@ import { CAPABILITIES } from '#daemon-protocol/operations.ts'
 import { roomForRun } from '../room.ts'
 import type { Paired } from './daemon.ts'
 
-/** A folder for a daemon's state, whose keeper ends with it. */
+/** A state folder for a daemon. Ends the keeper on disposal. */
 export interface Home extends AsyncDisposable {
   folder: string
   keeper(): KeeperClient
@@ -35,13 +35,13 @@ export function daemonHome(): Home {
 }
 
 export interface RunningDaemon extends AsyncDisposable {
-  /** All that it said to people. */
+  /** Messages printed for users. */
   said: string[]
   /** Rejects with the fault that ended it. */
   done: Promise<unknown>
 }
 
-/** The daemon in this process, for a machine that has joined. */
+/** Runs the daemon of a paired machine in this process. */
 export async function runDaemonAt(
   home: Home,
   url: string,
@@ -61,7 +61,7 @@ export async function runDaemonAt(
   return goOn(home, more)
 }
 
-/** The same, with the state that is there. */
+/** Runs it with the existing state. */
 export function goOn(home: Home, more: Partial<RunParts> = {}): RunningDaemon {
   const stopping = new AbortController()
   const said: string[] = []

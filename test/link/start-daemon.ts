@@ -6,12 +6,12 @@ import { until } from '../until.ts'
 import type { Home } from './run-daemon.ts'
 
 export interface StartedDaemon extends AsyncDisposable {
-  /** Of its computer. */
+  /** The computer's ID. */
   id: string
   pid: number | undefined
 }
 
-/** `uk computer run`, a process of its own as on anybody's machine, that joins as this person's computer. */
+/** Runs `uk computer run` as a separate process, paired for this user. */
 export async function startDaemon(
   home: Home,
   url: string,
@@ -30,7 +30,7 @@ export async function startDaemon(
   let ending = false
   const over = new Promise<void>((resolve) =>
     child.once('exit', (code, signal) => {
-      // Nobody else would tell why what follows fails.
+      // Explains later failures.
       if (!ending) console.error(`a daemon ended by itself (${code ?? signal}): ${said}`)
       resolve()
     }),

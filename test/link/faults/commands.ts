@@ -4,7 +4,7 @@ import type { Scene } from './scene.ts'
 
 const LINES = 40
 
-/** What became of a command, as its caller was told. `refused`: it never began; `unknown`: whether it did was not told. */
+/** The result reported to the caller. `refused`: never started; `unknown`: the response was lost. */
 export type End = 'ended' | 'lost' | 'refused' | 'unknown'
 
 export interface Command {
@@ -26,11 +26,11 @@ interface Ended {
 
 function check({ exit_code, signal, timed_out, truncated, stdout }: Ended, key: string, code: number): void {
   assert.deepEqual([exit_code, signal, timed_out], [code, null, false], `${key}: its true end`)
-  // What was lost on the way is said.
+  // Lost output must be reported.
   if (!truncated) assert.equal(stdout, outputOf(key))
 }
 
-/** Runs a command as an operation, which is asked after until it is over. */
+/** Runs a command as an operation and polls it. */
 export async function inBackground(scene: Scene, at: number, ran: string): Promise<Command> {
   const [key, code] = [`background-${at}`, at % 100]
   const killed = scene.keepersKilled
@@ -54,7 +54,7 @@ export async function inBackground(scene: Scene, at: number, ran: string): Promi
       return { key, end: 'ended' }
     }
     assert.equal(status, 'failed', `${key}: ${JSON.stringify(answer.data)}`)
-    // The machine was away when it should have begun.
+    // The machine was offline at the start.
     if (error.code === 'computer_offline') return { key, end: 'refused' }
     assert.equal(error.code, 'interrupted', `${key}: ${JSON.stringify(error)}`)
     assert.ok(scene.keepersKilled > killed, `${key}: only a keeper that was killed loses a command`)
@@ -62,7 +62,7 @@ export async function inBackground(scene: Scene, at: number, ran: string): Promi
   }
 }
 
-/** Runs a command and waits for it on one connection. */
+/** Runs a command on one connection. */
 export async function inForeground(scene: Scene, at: number, ran: string): Promise<Command> {
   const [key, code] = [`foreground-${at}`, at % 100]
   const killed = scene.keepersKilled

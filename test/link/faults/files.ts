@@ -8,7 +8,7 @@ import type { Scene } from './scene.ts'
 const SIZE = 3_000_000
 const hash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Sends a file, over as many calls as it takes. Answers how many that were. */
+/** Uploads a file with as many calls as needed. Returns their number. */
 export async function uploaded(scene: Scene, at: number): Promise<number> {
   const bytes = randomBytes(SIZE)
   const path = join(scene.machine.folder, `file-${at}`)
@@ -17,7 +17,7 @@ export async function uploaded(scene: Scene, at: number): Promise<number> {
     const range = { 'content-range': `bytes ${from}-${SIZE - 1}/${SIZE}` }
     const answer = await scene.ask('POST', `/fs/upload${query}`, bytes.subarray(from), range)
     if (answer?.status === 201) return checked(path, bytes, calls)
-    // Offline, or the answer was lost.
+    // Offline, or the response was lost.
     assert.ok(answer === null || answer.status >= 500 || answer.status === 409, JSON.stringify(answer))
     for (;;) {
       const told = await scene.ask('GET', `/fs/upload${query}`)

@@ -10,18 +10,21 @@ import type { Paired } from '../daemon.ts'
 
 const UK = join(import.meta.dirname, '../../../bin/uk')
 
-/** A paired machine: its daemon and its keeper are processes of their own, as on anybody's. */
+/** A paired machine with a daemon process and a keeper process. */
 export interface Machine extends AsyncDisposable {
   folder: string
-  /** `kill -9`; the daemon is started anew, a keeper by whoever needs one. */
+  /** `kill -9`. The daemon restarts; a keeper starts on demand. */
   kill(which: 'daemon' | 'keeper'): Promise<void>
-  /** Living processes that name its folder in their arguments or their environment, beside daemon and keeper: number, parent and words. */
+  /**
+   * Live processes that name its folder in arguments or environment, except daemon and keeper: PID, parent and command
+   * line.
+   */
   others(): string[]
 }
 
 export async function startMachine(url: string, { id, credential }: Paired): Promise<Machine> {
   const folder = mkdtempSync(join(roomForRun(), 'faults-'))
-  // What it keeps of itself is out of reach of who uses its files.
+  // The state folder is hidden from file operations.
   const state = join(folder, 'state')
   await writeState(state, {
     server_url: url,

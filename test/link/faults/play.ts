@@ -8,7 +8,7 @@ import { uploaded } from './files.ts'
 import { type Scene, startScene } from './scene.ts'
 import { Drawn, Typed } from './terminals.ts'
 
-/** What befalls them, and how likely. */
+/** Faults and their weights. */
 const FAULTS = {
   server: 12,
   daemon: 20,
@@ -17,7 +17,7 @@ const FAULTS = {
   stall: 10,
   delay: 12,
   move: 10,
-  /** Half-open until somebody notices. */
+  /** Half-open until noticed. */
   silence: 1,
 } as const
 type Fault = keyof typeof FAULTS
@@ -64,7 +64,7 @@ async function befall(scene: Scene, fault: Fault): Promise<void> {
   network.cut()
 }
 
-/** Lets faults befall servers, machine and network at random under load, and checks what everybody was told of it. */
+/** Injects random faults into servers, machine and network under load, and checks every reported result. */
 export async function playFaults(rounds: number): Promise<Played> {
   await using scene = await startScene()
   const ran = join(scene.machine.folder, 'ran')
@@ -143,7 +143,7 @@ export async function playFaults(rounds: number): Promise<Played> {
     if (end === 'refused') assert.ok(!lines.includes(key), `${key} was refused, and ran`)
   }
   await closeTerminals(scene)
-  // Commands of servers that died end by themselves here; nothing else is left.
+  // Commands of dead servers end here; nothing else is left.
   await until(
     async () => scene.machine.others(),
     (left) => left.length === 0,
@@ -161,7 +161,7 @@ async function closeTerminals(scene: Scene): Promise<void> {
   }
 }
 
-/** Of all that there are: those that were lost are more than a page has. Null: the list could not be had. */
+/** Reads all pages, because lost terminals may exceed one. Null: the list couldn't be read. */
 async function openTerminals(scene: Scene): Promise<string[] | null> {
   const all: { terminal_id: string; status: string }[] = []
   for (let cursor: string | null = null; ;) {

@@ -6,41 +6,38 @@ import type { Paired } from '../daemon.ts'
 import { type Proxy, proxyTo } from '../proxy.ts'
 import { type Machine, startMachine } from './machine.ts'
 
-/** Of all processes: each must open what another one sealed. */
+/** Shared, because each process must decrypt what another encrypted. */
 const ROOT_KEY = 'one root key for every process of it'
 const LONGEST_CALL_MS = 100_000
 
 export interface Answer {
   status: number
-  /** Its `data`, or its `error`. */
+  /** `data` or `error`. */
   data: any
-  /** Of a list of which there is more. */
+  /** The next page's cursor. */
   next: string | null
   headers: Headers
 }
 
-/** Two server processes, a machine, and the network between. */
+/** Two server processes, a machine, and the network between them. */
 export interface Scene extends AsyncDisposable {
   machine: Machine
   computerId: string
-  /** The machine's way to the servers. */
   network: Proxy
-  /** How often keepers were killed: what they held is lost, nothing else is. */
+  /** How often keepers were killed. Only what they held may be lost. */
   keepersKilled: number
-  /** An endpoint of the computer, asked of either process. Null: the answer was lost with its process. */
+  /** Calls an endpoint of the computer on either process. Null: the response was lost with its process. */
   ask(
     method: string,
     path: string,
     body?: object | Uint8Array,
     headers?: Record<string, string>,
   ): Promise<Answer | null>
-  /** Any other endpoint. */
   call(method: string, path: string): Promise<Answer | null>
-  /** Of either process. */
   socketUrl(path: string): string
   key: string
   killServer(): Promise<void>
-  /** The machine's new connections lead to the other process. */
+  /** Sends the machine's new connections to the other process. */
   move(): void
 }
 

@@ -7,16 +7,16 @@ import { type Screen, feed, linesOf, screenOf } from '../../computers/keeper.ts'
 import { until } from '../../until.ts'
 import type { Scene } from './scene.ts'
 
-/** Draws all over the screen, and never stops. */
+/** Draws all over the screen, endlessly. */
 const DRAWS = String.raw`i=0; while :; do i=$((i+1)); printf '\033[%d;%dH\033[3%dm%s\033[K' $((i % 24 + 1)) $((i * 7 % 70 + 1)) $((i % 8)) "step $i"; [ $((i % 37)) = 0 ] && printf '\033[5;20r\033[20;1H\n\n\033[r\0337'; [ $((i % 101)) = 0 ] && printf '\033[?1049h\033[2J'; [ $((i % 101)) = 50 ] && printf '\033[?1049l'; [ $((i % 10)) = 0 ] && sleep 0.02; done`
 
-/** Somebody attached who comes back after each break, to whichever process answers. */
+/** A viewer that reconnects after each break, to whichever process responds. */
 abstract class Attached {
   protected readonly scene: Scene
   readonly id: string
   #socket: WebSocket | null = null
   #leaving = false
-  /** It has ended, or its computer knows no such terminal. */
+  /** The terminal ended or the computer doesn't know it. */
   over = false
 
   constructor(scene: Scene, id: string) {
@@ -33,7 +33,6 @@ abstract class Attached {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(event))
   }
 
-  /** Attaches, and comes back until it leaves. */
   begin(): this {
     this.#connect()
     return this
@@ -75,13 +74,13 @@ async function open(scene: Scene, argv: readonly string[]): Promise<string> {
   }
 }
 
-/** A screen that is drawn all over, and somebody who has looked at it from its first byte on. */
+/** A busy screen, viewed from its first byte. */
 export class Drawn extends Attached {
   #screen: Screen = screenOf()
   #at = 0
   #came = 0
   #parts: Buffer[] = []
-  /** How often what it missed was too much, and it got the screen instead. */
+  /** How often a snapshot replaced missed output. */
   gaps = 0
 
   static async open(scene: Scene): Promise<Drawn> {
@@ -106,7 +105,7 @@ export class Drawn extends Attached {
     this.#at = this.#came = event.at!
   }
 
-  /** Whether the screen that it saw grow is the one that the computer draws. Null: the terminal is lost, or it missed something. */
+  /** Whether the viewer's screen equals the computer's. Null: the terminal is lost or output was missed. */
   async isTrue(): Promise<boolean | null> {
     const answer = await this.scene.ask('POST', '/terminal', {
       action: 'read',
@@ -132,7 +131,7 @@ export class Drawn extends Attached {
   }
 }
 
-/** A program that writes down what is typed, by two who count: one by calls, one over a WebSocket. */
+/** A program that records input from two numbered sources: calls and a WebSocket. */
 export class Typed extends Attached {
   readonly #file: string
   #posted = 0
@@ -170,7 +169,6 @@ export class Typed extends Attached {
     }
   }
 
-  /** Types until `stop`. */
   async types(stop: () => boolean): Promise<void> {
     await until(async () => this.#isReady || this.over, Boolean)
     while (!stop() && !this.over) {
@@ -196,7 +194,7 @@ export class Typed extends Attached {
     }
   }
 
-  /** All that was typed is there once, in order; of a terminal that was lost, a beginning. */
+  /** All input is there once, in order; of a lost terminal, a prefix. */
   async check(): Promise<number> {
     if (!this.over)
       await until(

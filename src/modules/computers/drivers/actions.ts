@@ -1,4 +1,4 @@
-/** The actions on cloud computers change rows; whoever looks after the host does the rest. */
+/** Actions on cloud computers only update rows. The process that manages the host does the work. */
 import type { Input } from '#core/contract.ts'
 import type { Context } from '#infra/context.ts'
 import { insertResource } from '#authz/resources.ts'
@@ -121,7 +121,7 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
   const place = row && membershipIn(ctx.principal, row.workspace_id)
   if (row === null || place === null)
     return refuse('not_found', { param: 'from_snapshot', message: absent('snapshot') })
-  // A clone has all that its computer had: whoever may not change that computer may not take its home elsewhere.
+  // A clone contains everything of its computer, so it takes permission to change that computer.
   checkPlace(place, 'computer:write')
   if (row.status !== 'ready')
     refuse('invalid_state', {
@@ -145,7 +145,7 @@ export const createOperation = defineOperation<{ computer_id: Id }, HasLinks & H
   'computers.create',
   async (ctx, { computer_id }, operation) => {
     for (;;) {
-      // Whoever looks after the computer wakes this; a poke may be lost.
+      // Woken by the host's manager. Pokes can be lost.
       const woken = nextPoke(ctx, operation.signal)
       const row = await computerStore.get(ctx.db, computer_id)
       if (row === null) return refuse('not_found', { message: 'The computer was deleted while it was being created.' })

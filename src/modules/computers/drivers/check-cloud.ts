@@ -4,7 +4,7 @@ import type { ComputerRow, Lifecycle } from '../store.ts'
 import type { Cloud } from './handle.ts'
 import { cloudStore } from './store.ts'
 
-/** Refuses what only cloud computers do. `verb`: a past participle, such as `started`. */
+/** `verb`: a past participle, such as `started`. */
 export function checkCloud({ kind }: ComputerRow, verb: string): void {
   if (kind !== 'cloud')
     refuse('not_supported', {
@@ -12,7 +12,7 @@ export function checkCloud({ kind }: ComputerRow, verb: string): void {
     })
 }
 
-/** Refuses what only a process on the computer's own host can do, where none is there. */
+/** Refuses if no process manages the computer's host. */
 export async function checkAttended(db: Db, { hostId }: Cloud, host: string, status: Lifecycle): Promise<void> {
   if (host !== hostId && !(await cloudStore.isAttended(db, host)))
     refuse('invalid_state', {

@@ -3,7 +3,7 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { cloudStore } from './store.ts'
 
-/** Refuses what is more than a cloud computer may still keep, as far as was measured; any other computer says so itself. */
+/** Refuses more bytes than a cloud computer has left at the last measurement. Paired computers refuse themselves. */
 export async function checkDisk(ctx: Context, computerId: Id, needed: number): Promise<void> {
   const disk = await cloudStore.disk(ctx.db, computerId)
   if (disk === null) return

@@ -42,7 +42,6 @@ export const cloudService = implementWith<Context<HasLinks & HasCloud>>()(cloudC
   },
 })
 
-/** A page of snapshots, newest first. */
 export async function snapshotPage(
   ctx: Context,
   which: Pick<SnapshotPage, 'workspaces' | 'computerId'>,

@@ -1,4 +1,3 @@
-/** Everything that runs for cloud computers in this process of the server. */
 import type { Config } from '#config'
 import type { Engine } from '#infra/context.ts'
 import type { Leases } from '#infra/processes/leases.ts'
@@ -81,7 +80,6 @@ async function probeOf(driver: Driver, log: Engine['log']): Promise<Probe> {
   }
 }
 
-/** The handle where no cloud computer is on this machine. */
 const OFF: Cloud & AsyncDisposable = {
   hostId: '',
   probes: async () => [],

@@ -1,13 +1,12 @@
 import type { Driver, Probe } from './driver.ts'
 
-/** Cloud computers as services know them. */
 export interface Cloud {
   hostId: string
-  /** The drivers and what each can do here; waits for the probes, which begin when the server starts. */
+  /** Waits for the probes, which start with the server. */
   probes(): Promise<{ driver: Driver; probe: Probe }[]>
-  /** The bytes that this host's disk has for computers. */
+  /** Free bytes on this host's disk. */
   room(): Promise<number>
-  /** The driver of this name; null: it is not one of this host, or not available. */
+  /** Null: unknown on this host or unavailable. */
   driver(name: string): Promise<Driver | null>
 }
 export interface HasCloud {

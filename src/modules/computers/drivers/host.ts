@@ -1,4 +1,4 @@
-/** The place of cloud computers on their host, and the accounts that they run as. */
+/** Folders and accounts of cloud computers on their host. */
 import { createHash, randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
@@ -6,16 +6,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 export interface Host {
-  /** The data dir that has the homes: every server process that works on it has the same. */
+  /** Identifies the data dir with the homes; all its server processes share it. */
   id: string
   folder: string
-  /** The folder of the sockets of the server's processes; bound into every computer. */
+  /** Holds the server processes' sockets. Mounted into every computer. */
   sockets: string
-  /** The account of a computer; null: the server's own, which is not root's. */
+  /** Null: the server's own account, if it isn't root. */
   accountOf(number: bigint): { uid: number; gid: number } | null
 }
 
-/** The longest path that a unix socket can have, less a name. */
+/** A Unix socket path has up to 107 bytes; 40 are for the name. */
 const LONGEST = 107 - 40
 
 export function openHost(dataDir: string): Host {
@@ -23,7 +23,7 @@ export function openHost(dataDir: string): Host {
   const beside = join(dataDir, 'computers')
   mkdirSync(beside, { recursive: true, mode: 0o711 })
   const id = idIn(beside)
-  // The account of a computer must get to its own folder, and nothing above that is for its eyes.
+  // Computers' accounts must be able to traverse the path, and the parent folders may be private.
   const folder = !root || canBePassed(beside) ? beside : join('/var/lib/ukiyo-computers', id)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)
@@ -38,7 +38,7 @@ function idIn(folder: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   const id = readFileSync(file, 'utf8').trim()
-  // Another process is writing it in this moment.
+  // Another process is writing it.
   return id.length === 36 ? id : idIn(folder)
 }
 
@@ -58,17 +58,11 @@ function socketFolder(folder: string): string {
   return chosen
 }
 
-/**
- * The first account number: far from the accounts of people; where this process may use few of them, near the end of
- * those.
- */
+/** The first UID, far from users' UIDs. With fewer UIDs available, starts at 20,000. */
 const FIRST = 1_100_000_000
 const MOST = 500_000_000
 
-/**
- * The account of a computer, which no other has: one that breaks out has nothing that another has. It has no name, and
- * needs none.
- */
+/** Each computer has its own account, without a name: code that escapes owns nothing of other computers. */
 function accountOf(number: bigint): { uid: number; gid: number } {
   const last = lastAccount()
   const [first, most] = last >= FIRST + MOST ? [FIRST, MOST] : [20_000, Math.max(1, last - 20_000)]
@@ -76,7 +70,7 @@ function accountOf(number: bigint): { uid: number; gid: number } {
   return { uid, gid: uid }
 }
 
-/** The last account number of the container in which the server itself runs. */
+/** The highest UID mapped into the server's own container. */
 function lastAccount(): number {
   try {
     const lines = readFileSync('/proc/self/uid_map', 'utf8').trim().split('\n')
@@ -86,7 +80,6 @@ function lastAccount(): number {
   }
 }
 
-/** The place of a computer, and its owner. */
 export interface Place {
   folder: string
   home: string
@@ -101,7 +94,7 @@ export const placeOn = ({ folder, accountOf }: Host, { id, number }: { id: strin
   return { folder: own, home: at('home'), state: at('state'), etc: at('etc'), account: accountOf(number) }
 }
 
-/** Makes the folders of a computer. `clear` takes away what stands there from another time. */
+/** Creates the folders of a computer. `clear` removes leftovers. */
 export async function makePlace(
   { folder, home, state, etc, account }: Place,
   clear: () => Promise<void>,
@@ -110,7 +103,7 @@ export async function makePlace(
   for (const each of [folder, home, state, etc]) makeFolderFor(each, account)
 }
 
-/** The arguments of GNU tar that pack the folder it stands in: in one order, holes as holes, owners as numbers. */
+/** GNU tar options: sorted, sparse, numeric owners. */
 export const PACKING = [
   '--sparse',
   '--format=posix',
@@ -122,15 +115,14 @@ export const PACKING = [
   '.',
 ] as const
 
-/** Makes a folder for the account of a computer alone. */
 export function makeFolderFor(folder: string, account: { uid: number; gid: number } | null): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (account) chownSync(folder, account.uid, account.gid)
 }
 
 /**
- * Writes a file that only the account of a computer reads, into a folder that may be that account's: whatever stands in
- * its place goes first, and nothing that is put there meanwhile is followed, waited for or overwritten.
+ * Writes a file readable only by a computer's account. The folder may belong to that account, so the file is replaced
+ * safely: no links are followed, no pipe blocks, and nothing else is overwritten.
  */
 export async function writeFileFor(
   file: string,

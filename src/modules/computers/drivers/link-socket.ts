@@ -1,7 +1,4 @@
-/**
- * The way in for the daemons of cloud computers: a socket in a folder that is bound into each, and nothing but the
- * link.
- */
+/** The socket for daemons of cloud computers, in a folder mounted into each. Serves only the link endpoint. */
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type Socket, connect } from 'node:net'
@@ -12,16 +9,18 @@ import { type Id, newId } from '#core/ids.ts'
 
 const PATH = '/v1/computers/link'
 
-/** Connections of which nobody knows yet whose they are: anybody in a sandbox can open them, and each is a descriptor of the server's. */
+/**
+ * Unauthenticated connections. Any program in a sandbox can open them, and each uses one of the server's descriptors.
+ */
 const MOST_UNKNOWN = 64
-/** Machines that are being looked up. Those that come over the network have turns of their own. */
+/** Concurrent lookups, separate from those of connections over the network. */
 const MOST_AT_ONCE = 16
-/** The time for a connection's head, counted from its first byte or without one. */
+/** The time to send request headers, even if no byte arrived. */
 const HEAD_MS = 5_000
-/** The time that a stopping server takes to say that it stops. */
+/** How long a stopping server takes to close links cleanly. */
 const LAST_WORDS_MS = 1_000
 
-/** Listens under the name of this process. A daemon shows its credential, as everywhere. */
+/** Listens on a socket named after this process. Daemons authenticate as usual. */
 export async function listenForDaemons(folder: string, processId: Id, mount: UpgradeMount): Promise<AsyncDisposable> {
   await removeDead(folder)
   const limits = { headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, connectionsCheckingInterval: 1_000 }
@@ -42,7 +41,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   })
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => {})
-    // The last answer is not waited for: the other end may never take it, nor close.
+    // Doesn't wait for the client, which may never read or close.
     const leave = (answer: string): void => void socket.end(answer, () => socket.destroy())
     if (request.url !== PATH) return leave('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
     const refused = (error: unknown): void => {
@@ -56,21 +55,21 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
     coming++
     mount
       .upgrade(request, socket, head, newId())
-      // The connection is a machine's from here on, which has one link.
+      // Authenticated: a machine has a single link.
       .then(() => unknown.delete(socket as Socket))
       .catch(refused)
       .finally(() => coming--)
   })
   const path = join(folder, `${processId}.sock`)
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
-  // The accounts of all computers come in here.
+  // Computers run under different accounts.
   chmodSync(path, 0o666)
   server.unref()
   return {
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
-      // A link is none of the server's connections, yet keeps it open: one that somebody uses would do so for ever.
+      // Links keep the server open, so they are destroyed after a delay.
       mount.end?.()
       const late = setTimeout(() => {
         for (const socket of all) socket.destroy()
@@ -81,7 +80,6 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   }
 }
 
-/** Removes the sockets of processes that were killed. */
 async function removeDead(folder: string): Promise<void> {
   for (const name of readdirSync(folder)) {
     if (!name.endsWith('.sock')) continue

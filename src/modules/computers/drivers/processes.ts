@@ -1,4 +1,4 @@
-/** Processes of the host that make up a sandbox. */
+/** Host processes of a sandbox. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,9 +6,8 @@ import { DriverFault } from './driver.ts'
 import { HOST_ENV } from './run.ts'
 
 /**
- * Holds the lock of the computer for as long as it runs, so that it never runs twice, whoever starts it; says who it is;
- * and puts itself under the limits, and with it all that it starts. Sandboxes end with it.
- * `LOCK PID_FILE CGROUP_FILES… -- COMMAND…`
+ * Holds the computer's lock while it runs, so no computer runs twice. Writes its PID and joins the control groups with
+ * all children. Sandboxes end with it. `LOCK PID_FILE CGROUP_FILES… -- COMMAND…`
  */
 const SUPERVISOR = `
 exec 9>"$1" || exit 74
@@ -32,7 +31,7 @@ export interface Supervised {
 
 const STARTS_MS = 5_000
 
-/** Starts a sandbox that outlives this process. Resolves once it has taken its place. */
+/** Starts a sandbox that outlives this process. Resolves once it holds the lock. */
 export async function supervise({ lock, pidFile, log, cgroups, line }: Supervised): Promise<void> {
   rmSync(pidFile, { force: true })
   const out = openSync(log, 'w', 0o600)
@@ -54,7 +53,7 @@ export async function supervise({ lock, pidFile, log, cgroups, line }: Supervise
   throw new DriverFault('The sandbox didn’t start within 5 seconds.')
 }
 
-/** The pid of the process that holds the sandbox, while it lives. */
+/** The sandbox's supervisor, if it is alive. */
 export function supervisorOf(pidFile: string): number | null {
   try {
     const written = readFileSync(pidFile, 'utf8')
@@ -67,24 +66,19 @@ export function supervisorOf(pidFile: string): number | null {
 }
 
 /**
- * The start time of a process: the twenty-second field, behind a name that may hold anything. With the pid it names a
- * process for good.
+ * Field 22 of `/proc/PID/stat`, after a name that may contain anything. PID and start time identify a process uniquely.
  */
 const startOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 
 const ENDS_MS = 10_000
 
-/**
- * Ends everything of a sandbox: the process that holds it, all that descends from that, and programs of sandboxes that
- * name its folder in their command line.
- */
+/** Ends the supervisor, its descendants, and sandbox programs whose command line names the folder. */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
   for (const until = performance.now() + ENDS_MS; ;) {
     const left = processesOf(pidFile, folder)
     if (left.length === 0) return
     for (const pid of left) signal(pid, 'SIGKILL')
-    // All processes of the host are looked through only once these have ended: that holds up everybody whom the server
-    // serves.
+    // Scanning all host processes blocks the event loop, so it waits until these have ended.
     do {
       if (performance.now() > until)
         throw new DriverFault(`Processes of the computer can’t be terminated: ${left.join(', ')}.`)
@@ -101,22 +95,19 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Whether a process has ended and only its entry is left, which nobody has asked after. */
+/** Whether the process is a zombie. */
 const hasEnded = (stat: string): boolean => ['Z', 'X'].includes(stat.charAt(stat.lastIndexOf(')') + 2))
 
 const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
-/** The programs of a sandbox, as the kernel calls them. */
+/** As the kernel names them. */
 const SANDBOX = new Set([...PROGRAMS, 'sh', 'dash', 'bash', 'busybox'])
-/**
- * Whether a process is of the sandbox. Somebody who reads the log of a computer, or copies its home, names its folder
- * too.
- */
+/** Other programs may name the folder too, such as one that reads the computer's log or copies its home. */
 const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
   const name = program.slice(program.lastIndexOf('/') + 1)
   return PROGRAMS.includes(name) || (name === 'sh' && (words.includes('ukiyo-computer') || words.includes('bwrap')))
 }
 
-/** The processes of a sandbox, the one that holds the others last. */
+/** The supervisor comes last. */
 export function processesOf(pidFile: string, folder: string): number[] {
   const parents = new Map<number, number>()
   const found = new Set<number>()
@@ -130,7 +121,7 @@ export function processesOf(pidFile: string, folder: string): number[] {
       const line = readFileSync(`/proc/${name}/cmdline`, 'latin1')
       if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) found.add(Number(name))
     } catch {
-      // The process has just ended.
+      // The process exited.
     }
   }
   const held = supervisorOf(pidFile)
@@ -147,11 +138,10 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // The process has ended.
+    // The process exited.
   }
 }
 
-/** The end of a sandbox's output. */
 export function tail(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim().split('\n').slice(-3).join(' ').slice(-500)

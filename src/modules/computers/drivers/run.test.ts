@@ -7,7 +7,7 @@ import { run } from './run.ts'
 test('a program whose child holds its output open is given up with what it started', async () => {
   const { code, stdout } = await run(['sh', '-c', 'sleep 3000 & echo $!; exit 3'], { timeoutMs: 500 })
   assert.equal(code, 3)
-  // Killed, and a zombie until its parent looks at it.
+  // A zombie until its parent reaps it.
   const state = async () => /\) (\w)/.exec(readStat(Number(stdout)))?.[1] ?? 'gone'
   await until(state, (letter) => letter === 'Z' || letter === 'gone')
 })

@@ -1,10 +1,10 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 
 export interface Ran {
-  /** The exit code; null: a signal ended the program, or it could not be started. */
+  /** Null: killed by a signal, or not started. */
   code: number | null
   stdout: string
-  /** The number of bytes that `stdout` had. */
+  /** The full length of `stdout`. */
   bytes: number
   stderr: string
 }
@@ -12,8 +12,8 @@ export interface Ran {
 const MOST = 65_536
 
 /**
- * Runs a program of the host to its end. It gets nothing of the server's environment. After `timeoutMs` it is killed with
- * what it started, and what it wrote until then is the result: a child that outlives it can hold its output open.
+ * Runs a host program without the server's environment. After `timeoutMs` kills it with its children and returns the
+ * output so far; a surviving child could keep the output open.
  */
 export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs?: number } = {}): Promise<Ran> {
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs
     const options: SpawnOptions = {
       env: HOST_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own, so that all of it can be killed.
+      // A process group, so that children can be killed too.
       detached: true,
     }
     const child = spawn(file, args, options)
@@ -32,7 +32,7 @@ export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // The group has ended, or became another user's.
+        // The group ended or belongs to another user.
       }
       child.stdout?.destroy()
       child.stderr?.destroy()
@@ -55,5 +55,4 @@ export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs
   })
 }
 
-/** The environment of programs that a driver runs on the host. */
 export const HOST_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }

@@ -59,7 +59,7 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Ends the making of a snapshot. Answers its row; undefined where it was deleted meanwhile. */
+  /** Returns undefined if the snapshot was deleted meanwhile. */
   finish: (
     db: Db,
     id: Id,
@@ -75,14 +75,14 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Tells whether a snapshot of this computer is being made. */
+  /** Whether a snapshot of this computer is in progress. */
   async underWay(db: Db, computerId: Id): Promise<boolean> {
     const { rows } = await sql`select from computer_snapshots s
       where s.computer_id = ${computerId} and s.status = 'creating' and ${isMade}`.execute(db)
     return rows.length > 0
   },
 
-  /** Ends the snapshots of this host that nobody makes any more. Answers their computers. */
+  /** Fails this host's orphaned snapshots. Returns their computers. */
   async abandon(db: Db, host: string): Promise<Id[]> {
     const { rows } = await sql<{
       computer_id: Id

@@ -1,4 +1,4 @@
-/** Snapshots of homes: packed while the computer is held still, kept as a blob, read again before they count. */
+/** Snapshots of homes: packed while the computer is paused, stored as a blob, and verified by reading it back. */
 import { createHash } from 'node:crypto'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -18,7 +18,7 @@ import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
 import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
-/** The states in which a home is whole. */
+/** The states in which a home is complete. */
 const WHOLE = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
@@ -56,7 +56,7 @@ export const snapshotOperation = defineOperation<{ computer_id: Id; snapshot_id:
     try {
       return { result: showSnapshot(await make(ctx, computer_id, snapshot_id, operation.signal)) }
     } catch (error) {
-      // The server stops: another process makes the snapshot.
+      // The server is stopping. Another process repeats the snapshot.
       if (operation.signal.aborted && !operation.cancelled.aborted) throw error
       await snapshotStore.finish(ctx.db, snapshot_id, { status: 'failed' })
       if (error instanceof NoRoom)
@@ -85,7 +85,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
     const sizeBytes = packed.staged.size
     const { sha256 } = packed.staged
     await ctx.transaction((ctx) => keepBlob(ctx, packed.staged))
-    // The snapshot is read from where it is kept, not from what is still in memory.
+    // Reads stored bytes rather than those in memory.
     const found = await verify(engine, sha256)
     if (found.hash !== packed.hash || found.entries !== packed.entries)
       throw new DriverFault(`The snapshot is incomplete: it has ${found.entries} of ${packed.entries} entries.`)
@@ -127,13 +127,12 @@ async function pack(
     zstd,
     { signal },
   )
-  // The end of packing that breaks off must not look like the end of the archive.
+  // An aborted pack must not look like a complete archive.
   counted.catch((error: unknown) => tar.destroy(error as Error))
   const [staged, { entries }] = await Promise.all([blobs.stage(zstd, { signal }), counted, squeezed])
   return { staged, entries, hash: hash.digest('hex') }
 }
 
-/** Reads a kept snapshot to its end. */
 async function verify(engine: Pick<Engine, 'blobs' | 'postgres'>, sha256: string) {
   const hash = createHash('sha256')
   const { extract } = await import('tar-stream')
@@ -159,7 +158,7 @@ async function verify(engine: Pick<Engine, 'blobs' | 'postgres'>, sha256: string
   return { hash: hash.digest('hex'), entries, bytes }
 }
 
-/** Hands the `tar` of a ready snapshot to whoever fills a home with it. */
+/** Passes the `tar` of a ready snapshot to `take`. */
 export async function readSnapshot(
   engine: Pick<Engine, 'blobs' | 'postgres'>,
   id: Id,

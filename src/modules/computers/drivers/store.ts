@@ -22,7 +22,6 @@ interface CloudTable {
   memory_mb: number | null
   processes: number | null
   disk_mb: number | null
-  /** When the disk was last measured. */
   disk_used_bytes: bigint | null
   network: Network
   idle_stop_seconds: number | null
@@ -43,7 +42,7 @@ interface RemainsTable {
 export type CloudRow = Selectable<CloudTable> & { name: string; lifecycle: Lifecycle; workspace_id: Id; idle: boolean }
 export type RemainsRow = Selectable<RemainsTable>
 
-/** The states in which the owner of the host has something to do, or to look after. */
+/** The states in which the host's manager has work. */
 const AT_WORK: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
 
 const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
@@ -69,7 +68,7 @@ export const cloudStore = {
     return found.rows[0] ?? null
   },
 
-  /** The disk of a computer, in bytes; null: it is not a cloud computer, or has no limit. */
+  /** In bytes. Null: no cloud computer, or no limit. */
   async disk(db: Db, id: Id): Promise<{ limit: number; used: number } | null> {
     const found = await sql<{ disk_mb: number; used: bigint | null }>`select disk_mb, disk_used_bytes as used
       from cloud_computers where computer_id = ${id} and disk_mb is not null`.execute(db)
@@ -77,7 +76,7 @@ export const cloudStore = {
     return row === undefined ? null : { limit: row.disk_mb * 1_048_576, used: Number(row.used ?? 0) }
   },
 
-  /** Counts the links that the computer has had. */
+  /** The number of links so far. */
   async linkEpoch(db: Db, id: Id): Promise<bigint> {
     const { rows } = await sql<{ link_epoch: bigint }>`select link_epoch from computers where id = ${id}`.execute(db)
     return BigInt(rows[0]?.link_epoch ?? 0)
@@ -104,7 +103,7 @@ export const cloudStore = {
     await db.updateTable('cloud_computers').set(changes).where('computer_id', '=', id).execute()
   },
 
-  /** Tells whether some process of the server looks after this host. */
+  /** Whether a server process manages this host. */
   async isAttended(db: Db, host: string): Promise<boolean> {
     const found = await sql`select from leases l join processes p on p.id = l.holder
       where l.name = ${leaseOf(host)} and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`.execute(
@@ -114,14 +113,14 @@ export const cloudStore = {
   },
 }
 
-/** The lease of a host: its holder looks after the cloud computers there. */
+/** The lease's holder manages the host's cloud computers. */
 export const leaseOf = (host: string): string => `cloud_computers.${host}`
 
 const SAID: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }
 
 /**
- * Takes a computer from one of these states to another, with its event, within the caller's transaction. Answers whether
- * it was in one of them.
+ * Moves a computer from one of these states to another and publishes the event, within the caller's transaction.
+ * Returns whether it moved.
  */
 export async function move(
   db: Db,

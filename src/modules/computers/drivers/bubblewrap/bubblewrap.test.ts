@@ -27,7 +27,7 @@ let server = await testServer(options)
 let alice: Caller & { workspaceId: string } = await server.person('Alice')
 const [bubbles] = there ? (await alice.get('/app/computer-drivers')).body.data : []
 const hostFolder = () => openHost(database.dataDir).folder
-/** Another process takes its place; `meanwhile` there is none. */
+/** Replaces the server process. `meanwhile` runs while there is none. */
 async function restart(meanwhile: () => Promise<void>): Promise<void> {
   await server[Symbol.asyncDispose]()
   await meanwhile()
@@ -153,7 +153,6 @@ test(
       const script = `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port}; cat <&3' 2>&1`
       assert.ok(!(await exec(id, script)).stdout.includes('the host'), address)
     }
-    // However the socket is bound.
     const { stdout } = await exec(
       id,
       `cat > t.py <<'P'
@@ -184,7 +183,7 @@ test('a machine that was paired is started and stopped by its owner', async () =
 })
 
 test('a server that is restarted finds what runs, and starts again what ended meanwhile', sandboxes, async () => {
-  // Nothing that another run left asleep is taken for it.
+  // A unique duration, so that leftovers of other runs don't match.
   const seconds = String(randomInt(1e7, 1e8))
   const id = await make()
   const other = await make()

@@ -48,8 +48,7 @@ test('a computer puts links and pipes in the place of its state, and leads the s
   writeFileSync(victim, 'mine', { mode: 0o600 })
   const { uid } = statSync(victim)
   const state = '/run/ukiyo/state/computer.json'
-  // The links lead to a file of the host, to one that is not there, to a pipe that nobody reads and to a folder that
-  // resists.
+  // Links to a host file, a missing file, a pipe without a reader, and a folder that can't be removed.
   for (const trick of [
     `ln -s ${victim} ${state}`,
     `ln -s ${join(scratch, 'new')} ${state}`,
@@ -89,10 +88,10 @@ test(
     assert.deepEqual((await vera.get('/app/computer-snapshots')).body.data.length, 1, 'she may know of it')
     assert.deepEqual(await take(vera), [403, 'insufficient_role'])
     assert.deepEqual(await take(await vera.key()), [403, 'insufficient_role'])
-    // A member whose permissions leave computers out.
+    // A member without computer permissions.
     await alice.patch(`/workspaces/${team}/members/${mara.id}`, { permissions: ['chat:read'] })
     assert.deepEqual(await take(mara), [403, 'insufficient_role'])
-    // A key that is held elsewhere is nobody there.
+    // A key limited to another workspace.
     const elsewhere = (await xavier.post('/workspaces', { name: 'Elsewhere' })).body.data.id
     const held = await xavier.key({ workspace_id: elsewhere })
     assert.deepEqual(await take(held, { workspace_id: elsewhere }), [404, 'not_found'])
@@ -151,7 +150,7 @@ test('each of many computers is looked after, however many there are', sandboxes
 test('a computer that opens connection after connection from inside keeps nobody out for long', sandboxes, async () => {
   const id = await make()
   const other = await make()
-  // The connections come without a word, with half a head, or with a false credential, and never close.
+  // Connections that send nothing, half a request or a false credential, and never close.
   const script = `cat > flood.py <<'P'
 import os, socket, sys, time
 paths = ["/run/ukiyo/link/" + name for name in os.listdir("/run/ukiyo/link")]

@@ -74,7 +74,7 @@ test('one that keeps more on the disk than it may is ended, and started to be cl
   const { free_bytes, needed_bytes } = large.body.error.details
   assert.ok(free_bytes <= 32 * 1_048_576 && needed_bytes === 40_000_000, large.text)
   assert.equal((await upload(1_000)).status, 201)
-  // A single file is no larger either, wherever it runs.
+  // Single files have the same limit, with or without quotas.
   const one = await exec(id, 'head -c 50000000 /dev/zero > one; stat -c %s one; rm one')
   assert.equal(one.stdout, `${32 * 1_048_576}\n`)
   const filling = 'for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100'

@@ -1,9 +1,8 @@
-/** The words by which a sandbox is made. */
 import { lstatSync, readlinkSync } from 'node:fs'
 import { INSIDE } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
 
-/** Files of the host's configuration that its programs need and that tell nothing. */
+/** Host configuration that programs need and that reveals nothing. */
 const CONFIGURATION = [
   'alternatives',
   'bash.bashrc',
@@ -27,10 +26,7 @@ const CONFIGURATION = [
   'terminfo',
 ]
 
-/**
- * The words that close everything, for the daemon and for tools alike. Root would keep its capabilities, so they are
- * dropped.
- */
+/** Isolation shared by the daemon and tools. Root would keep its capabilities, so they are dropped. */
 const CLOSED = [
   '--unshare-all',
   '--unshare-user',
@@ -42,22 +38,19 @@ const CLOSED = [
   '--clearenv',
 ]
 
-/** The host's programs, read-only. */
 function system(): string[] {
   const words = ['--ro-bind', '/usr', '/usr']
   for (const name of ['bin', 'sbin', 'lib', 'lib32', 'lib64']) {
     try {
       if (lstatSync(`/${name}`).isSymbolicLink()) words.push('--symlink', readlinkSync(`/${name}`), `/${name}`)
       else words.push('--ro-bind', `/${name}`, `/${name}`)
-    } catch {
-      // The file is not on this system.
-    }
+    } catch {}
   }
   for (const name of CONFIGURATION) words.push('--ro-bind-try', `/etc/${name}`, `/etc/${name}`)
   return words
 }
 
-/** `bwrap`, which reads the filter of system calls from a descriptor that is opened for it alone. */
+/** `bwrap` reads the seccomp filter from a descriptor opened for it. */
 const bwrap = (filter: string): string[] => [
   'sh',
   '-c',
@@ -70,23 +63,22 @@ const bwrap = (filter: string): string[] => [
 ]
 
 export interface DaemonParts {
-  /** The file with the filter of system calls. */
   filter: string
   hostname: string
   home: string
   state: string
-  /** The folder with `passwd`, `group`, `hosts` and `resolv.conf`. */
+  /** Holds `passwd`, `group`, `hosts` and `resolv.conf`. */
   etc: string
   sockets: string
   program: string
-  /** Whether the sandbox keeps the network of what starts it, which is one of its own. */
+  /** Keeps the network namespace of the parent, which was created for this sandbox. */
   network: boolean
   processes: number | null
   diskMb: number | null
   version: string
 }
 
-/** The size of a sandbox's `/tmp` and `/dev/shm`: memory of the host, where nothing else limits it. */
+/** The size of `/tmp` and `/dev/shm`. Both use host memory, which nothing else limits. */
 const SCRATCH_BYTES = 536_870_912
 
 export function daemonLine(parts: DaemonParts): string[] {
@@ -95,7 +87,7 @@ export function daemonLine(parts: DaemonParts): string[] {
     'prlimit',
     '--core=0:0',
     ...(processes === null ? [] : [`--nproc=${processes}:${processes}`]),
-    // The kernel holds each file to the size that all together may have: at once, wherever the sandbox runs.
+    // The kernel limits each file to the total, with or without quotas.
     ...(diskMb === null ? [] : [`--fsize=${diskMb * 1_048_576}:${diskMb * 1_048_576}`]),
     '--',
   ]
@@ -155,7 +147,7 @@ export function daemonLine(parts: DaemonParts): string[] {
   ]
 }
 
-/** A program of the host that sees one folder and nothing else, and gets past any mode of what its owner has there. */
+/** Runs a host program that sees one folder and bypasses its file modes. */
 export const toolLine = (filter: string, folder: string, argv: readonly string[], writes: boolean): string[] => [
   ...bwrap(filter),
   '--cap-add',

@@ -1,4 +1,3 @@
-// The story installs the engine once.
 import assert from 'node:assert/strict'
 import { chownSync, cpSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +32,7 @@ test('a computer of the instance answers with a local model', needs(there, 'bubb
   await bringEngine()
   const id = await make()
   const state = join(openHost(database.dataDir).folder, id, 'state')
-  // The engine lies there as its own npm would have brought it, of a computer with the internet.
+  // As installed by npm on a computer with internet access.
   const local = join(state, 'local')
   mkdirSync(local, { recursive: true })
   cpSync(engineFolder, join(local, 'installed'), { recursive: true, verbatimSymlinks: true })

@@ -1,7 +1,7 @@
-/** The internet for a sandbox: a network of its own that `pasta` carries out, without the host's loopback. */
+/** Internet access for a sandbox: its own network namespace, connected by `pasta`, without the host's loopback. */
 import { shutScript } from '../inside/shut.ts'
 
-/** By default `pasta` forwards ports of the host, and hands the gateway's address on to the host's loopback. */
+/** Disables `pasta`'s defaults, which forward host ports and map the gateway address to the host's loopback. */
 const PASTA = [
   'pasta',
   '--config-net',
@@ -18,7 +18,7 @@ const PASTA = [
   '--',
 ]
 
-/** A command line within such a network. It is not started where one of the rules could not be made. */
+/** Runs a command line in such a network. It doesn't start unless every rule was created. */
 export const withinNetwork = (nameservers: readonly string[], line: readonly string[]): string[] => [
   ...PASTA,
   'sh',

@@ -1,4 +1,3 @@
-/** A program in a container of its own, with its input and output. */
 import { type Duplex, type Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { DriverFault } from '../driver.ts'
@@ -9,11 +8,11 @@ import { feed } from '../unpacking/feed.ts'
 export interface Through {
   from?: Readable
   into?: Writable
-  /** Milliseconds after which the program is ended. */
+  /** Then the program is killed. */
   timeoutMs?: number
 }
 
-/** Runs a container to its end and removes it. Throws a fault with its last words where its exit code is not 0. */
+/** Runs a container to its end and removes it. Throws a fault with the end of stderr unless it exits with 0. */
 export async function runContainer(
   engine: ContainerEngine,
   name: string,
@@ -39,7 +38,7 @@ export async function runContainer(
       demultiplex((text) => (said.stderr = (said.stderr + text).slice(-500))),
       into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
     )
-    // The program may end before its input does, where it fails: then its exit code says why.
+    // A failing program may exit before reading all input. Its exit code explains why.
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)
@@ -59,7 +58,7 @@ export async function runContainer(
 
 const MOST = 65_536
 
-/** The half of a socket that is written: the other half goes on when it has ended. */
+/** Half-close: the reading side stays open. */
 const halfOf = (socket: Duplex): Writable =>
   new Writable({
     write: (part, _, done) => void socket.write(part, done),
@@ -75,7 +74,7 @@ const collect = (take: (text: string) => void): Writable =>
   })
 
 /**
- * Takes output out of its frames: a byte for the stream, three zero bytes, four for the length.
+ * Parses Docker's stream frames: 1 byte for the stream, 3 zero bytes, 4 for the length.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
  */
 export function demultiplex(onStderr: (text: string) => void): Transform {

@@ -119,7 +119,7 @@ test('limits hold, and all that it started ends with it', containers, async () =
     timeout_ms: 60_000,
   })
   assert.notEqual(eaten.stdout, '900000000\n')
-  // The first process reaps what others leave.
+  // The init process reaps orphans.
   await until(async () => (await lifecycle(id)) === 'running' && (await read(id)).connection === 'online')
   await exec(id, 'for n in 1 2 3 4 5; do setsid -f true; done')
   await until(async () => !(await exec(id, 'ps -e')).stdout.includes('defunct'))

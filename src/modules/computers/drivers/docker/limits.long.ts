@@ -67,16 +67,15 @@ test(
     const large = await upload(40_000_000)
     assert.deepEqual([large.status, large.body.error.type], [507, 'storage_full'], large.text)
     assert.equal((await upload(1_000)).status, 201)
-    // A single file is no larger either.
     const one = await exec(id, 'head -c 50000000 /dev/zero > one; stat -c %s one; rm one')
     assert.equal(one.stdout, `${32 * MB}\n`)
-    // Nothing but the home takes any: what the image has is read, and not written.
+    // Only the home is writable.
     assert.equal(
       (await exec(id, 'for at in /x /etc/x /opt/x /var/x; do echo > $at; done 2>/dev/null; ls /x /etc/x')).stdout,
       '',
     )
     if (limits.disk_enforced) return
-    // Files that come and go meanwhile hide nothing of the rest.
+    // Files that appear and vanish meanwhile don't hide the rest.
     const churn = '(while :; do mkdir -p churn/a/b/c; rm -r churn; done) &'
     const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
     await alice.post(`/computers/${id}/exec`, { command, background: true })
@@ -112,7 +111,7 @@ test('a home that does not fit begins no container, and one that fits begins it 
   assert.deepEqual(small.body.error.details, { free_bytes: 16 * MB, needed_bytes: result.home_bytes })
   const again = await make({ disk_mb: 32, from_snapshot: result.id })
   assert.equal((await exec(again, 'sha256sum -c sum')).stdout, 'kept: OK\n')
-  // The bytes that it began with count.
+  // The initial bytes count.
   await until(
     () => used(again),
     (bytes) => bytes >= 20_000_000,

@@ -1,4 +1,4 @@
-/** Tries everything that a container engine must do here before anybody is given a computer that it makes. */
+/** Verifies a container engine's isolation before any computer is created with it. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +13,7 @@ import { type Account, type DaemonSpec, daemonSpec } from './spec.ts'
 import { placeProfile } from './profile.ts'
 import { toolOf } from './tools.ts'
 
-/** An empty image, in which our own programs run: they bring all they need. */
+/** An empty image for Ukiyo's own programs, which bring their dependencies. */
 export const EMPTY = 'localhost/ukiyo-empty:1'
 
 export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
@@ -84,15 +84,15 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
 const lacking = (info: EngineInfo): string =>
   [!info.MemoryLimit && 'memory', !info.PidsLimit && 'processes', !info.CpuCfsQuota && 'CPU'].filter(Boolean).join(', ')
 
-/** The owners of the files of homes: an account for each where the server is root, else the server's own. */
+/** As root, each home gets its own account; otherwise the server's. */
 function accountsOf(host: Host, rootless: 'podman' | 'docker' | null): (number: bigint) => Account {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  // The engine's root is whoever runs it; Podman can leave that account as it is.
+  // The engine's root is the user who runs it. Podman can keep that account's ID.
   if (rootless === 'docker') return () => ({ uid: 0, gid: 0, mode: null })
   return (number) => ({ ...(host.accountOf(number) ?? own), mode: rootless === 'podman' ? 'keep-id' : null })
 }
 
-/** Runs a script in a computer of which nothing is kept. Answers what it wrote into its home. */
+/** Runs a script in a temporary computer. Returns what it wrote to its home. */
 async function tryOne(
   parts: ProbeParts & Pick<DaemonSpec, 'seccomp'>,
   account: Account,
@@ -134,8 +134,8 @@ const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, pr
 const TOOLS = '/opt/ukiyo-tools'
 
 /**
- * A script that tries whether everything is closed, with nothing but what the shell itself can do. Its words show on
- * the host only where both are one machine.
+ * Checks the isolation with shell built-ins only. Its messages are visible because engine and server share this
+ * machine.
  */
 const CLOSED = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
@@ -151,17 +151,14 @@ done < /proc/self/status
 ${toolOf(TOOLS, 'unshare')} -U ${toolOf(TOOLS, 'sh')} -c : 2>/dev/null && said 'it makes namespaces of its own'
 said closed`
 
-/**
- * A script that tries whether the right to change the network was given up. That the network is shut was looked at
- * before.
- */
+/** Checks that CAP_NET_ADMIN was dropped. The network rules were checked before. */
 const SHUT = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
   case $name in CapEff:|CapBnd:|CapPrm:) [ "$value" = 0000000000000000 ] || said "$name $value" ;; esac
 done < /proc/self/status
 said shut`
 
-/** The limits of a process of this host: an engine without root's rights, or in a container, cannot give more. */
+/** This host's own limits, which a rootless or containerized engine can't exceed. */
 export function limitsOfHost(): DaemonSpec['ulimits'] {
   const text = readFileSync('/proc/self/limits', 'utf8')
   const most = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
@@ -173,5 +170,5 @@ export function limitsOfHost(): DaemonSpec['ulimits'] {
   ]
 }
 const MOST_FILES = 1_048_576
-/** The most processes that Podman leaves itself. Its control group bounds what a computer may have. */
+/** Podman's own limit. Each computer is limited by its control group. */
 const MOST_PROCESSES = 32_768

@@ -1,6 +1,6 @@
 /**
- * The profile of system calls for Podman, whose own lets every container make namespaces of users and mount in them, so that
- * Podman can run in Podman. https://github.com/containers/common/blob/main/pkg/seccomp/seccomp.json
+ * The seccomp profile for Podman. Podman's own allows user namespaces and mounts in every container, for Podman in
+ * Podman. https://github.com/containers/common/blob/main/pkg/seccomp/seccomp.json
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const Rule = z.looseObject({
 const Profile = z.looseObject({ defaultAction: z.string(), syscalls: z.array(Rule) })
 export type Profile = z.infer<typeof Profile>
 
-/** The profile without what it allows to everybody and we to nobody. */
+/** Removes the calls that the profile allows unconditionally but Ukiyo refuses. */
 export function narrowed(profile: Profile): Profile {
   if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
   const refused = new Set([...refusedCalls, 'clone', 'clone3'])
@@ -32,13 +32,13 @@ export function narrowed(profile: Profile): Profile {
     syscalls: [
       ...syscalls,
       { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [threads] },
-      // A C library then makes its threads by `clone`, which can be looked into.
+      // ENOSYS makes the C library fall back to `clone`, whose flags can be filtered.
       { names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
     ],
   }
 }
 
-/** Puts the narrowed profile beside the computers. Answers its file. */
+/** Writes the narrowed profile and returns its file. */
 export function placeProfile(folder: string, from: string): string {
   const text = JSON.stringify(narrowed(Profile.parse(JSON.parse(readFileSync(from, 'utf8')))))
   const file = join(folder, `seccomp-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`)

@@ -1,4 +1,4 @@
-/** The containers of computers, in the words of the engine. Pure. */
+/** Container specs for computers, in the Docker API's format. Pure. */
 import type { Box } from '../driver.ts'
 import { INSIDE, hostnameOf } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
@@ -37,9 +37,7 @@ export interface Spec {
   }
 }
 
-/**
- * The account that a container runs as; `mode`: how accounts of the host are seen inside, in the words of the engine.
- */
+/** The account of a container. `mode`: the user namespace mode (`UsernsMode`). */
 export interface Account {
   uid: number
   gid: number
@@ -58,9 +56,9 @@ export interface Places {
 interface Common {
   labels: Record<string, string>
   account: Account
-  /** A profile of system calls in place of the engine's own, as it names one. */
+  /** Replaces the engine's default seccomp profile. */
   seccomp: string | null
-  /** The most that this host lets a process have. */
+  /** The host's limits per process. */
   ulimits: Spec['HostConfig']['Ulimits']
 }
 
@@ -68,23 +66,25 @@ export interface DaemonSpec extends Common {
   box: Box
   places: Places
   nameservers: readonly string[]
-  /** The addresses that a computer does not reach, though it has the internet. */
+  /** Addresses blocked despite internet access. */
   shut: readonly string[]
   version: string
-  /** A script in place of the daemon. */
+  /** Replaces the daemon, in probes. */
   script?: string
 }
 
-/** The size of a container's `/tmp`. */
 const SCRATCH_BYTES = 536_870_912
 const TOOLS = '/opt/ukiyo-tools'
 
-/** The first process of a container: it reaps what is left by others, as it has to, and ends with the daemon. */
+/** The init process: reaps orphans and exits with the daemon. */
 const DAEMON = `SHELL=/bin/sh; [ -x /bin/bash ] && SHELL=/bin/bash; export SHELL
 ${toolOf(TOOLS, 'node', INSIDE.program)} --disable-warning=ExperimentalWarning ${INSIDE.program}/${PROGRAM.daemon} ${INSIDE.state} ${INSIDE.sockets} ${INSIDE.program}/${PROGRAM.addon} &
 wait $!`
 
-/** The daemon of a computer. With the internet it begins as root, shuts its network, and gives that right up for good. */
+/**
+ * The daemon's container. With internet access it starts as root, blocks private networks, then drops that capability
+ * permanently.
+ */
 export function daemonSpec(parts: DaemonSpec): Spec {
   const { box, places, account, nameservers, shut, labels, ulimits, seccomp, version, script = DAEMON } = parts
   const { home, state, etc, sockets, program, tools } = places
@@ -111,7 +111,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
       ...['passwd', 'group'].map((name) => `${etc}/${name}:/etc/${name}:ro`),
     ],
     labels,
-    // Each file may have the size that all together may have, and no more.
+    // Each file may be as large as the total.
     ulimits: fileLimit === null ? ulimits : [...ulimits, { Name: 'fsize', Soft: fileLimit, Hard: fileLimit }],
     seccomp,
     mode: account.mode,
@@ -122,7 +122,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
     NetworkMode: online ? 'bridge' : 'none',
     ...(online && { Dns: [...nameservers] }),
     Memory: memory,
-    // Memory and swap together are as much as memory alone: so there is no swap.
+    // Equal to memory, so there is no swap.
     MemorySwap: memory,
     NanoCpus: Math.round((box.cpu ?? 0) * 1e9),
     PidsLimit: box.processes ?? -1,
@@ -137,12 +137,12 @@ export interface ToolSpec extends Common {
   tools: string
   tool: string
   argv: readonly string[]
-  /** Whom the program runs as: root gets past any mode of what is there; the owner makes what is the owner's. */
+  /** Root bypasses file modes. The owner creates files with the right ownership. */
   as: 'root' | 'owner'
   writes: boolean
 }
 
-/** A program of ours that sees one folder and nothing else. */
+/** Runs one of Ukiyo's programs with access to a single folder. */
 export const toolSpec = ({
   image,
   home,
@@ -182,7 +182,7 @@ interface Closed {
   mode: string | null
 }
 
-/** Everything that no container of ours has. Docker's own profile of system calls holds as long as none is named. */
+/** Restrictions of every container. Docker's default seccomp profile applies unless one is set. */
 const closed = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
   Image: image,
   User: user,

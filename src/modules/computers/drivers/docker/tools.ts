@@ -1,6 +1,6 @@
 /**
- * Programs of the host that are brought into containers with their libraries and their loader: an image may have none of
- * them, or another C library.
+ * Host programs copied into containers with their libraries and loader, because an image may lack them or have another
+ * C library.
  */
 import { createHash } from 'node:crypto'
 import { chmod, copyFile, mkdir, mkdtemp, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
@@ -12,15 +12,13 @@ const TOOLS = { sh: 'dash', tar: 'tar', find: 'find', ip: 'iproute2', setpriv: '
 const LIBRARIES = 'lib'
 const LOADER = 'loader'
 
-/**
- * The words that run a tool in a container that has the folder of all at `tools`. `place`: where the program itself is.
- */
+/** The command of a tool in a container with all tools mounted at `tools`. `place`: the program's folder. */
 export const toolOf = (tools: string, name: string, place = tools): string =>
   `${tools}/${LIBRARIES}/${LOADER} --library-path ${tools}/${LIBRARIES} ${place}/${name}`
 
 /**
- * Puts the tools into `place`, in a folder that is named after what they are. Answers that folder. `others`: need their
- * libraries.
+ * Copies the tools into a folder under `place`, named by their hash, and returns it. `others`: programs whose libraries
+ * are needed too.
  */
 export async function placeTools(place: string, others: readonly string[]): Promise<string> {
   const programs = new Map<string, string>()
@@ -51,7 +49,7 @@ export async function placeTools(place: string, others: readonly string[]): Prom
     await chmod(join(making, LIBRARIES), 0o755)
     await chmod(making, 0o755)
     await rename(making, target).catch(async (error: unknown) => {
-      // Another process of the server was faster.
+      // Another server process finished first.
       if (!(await isThere(target))) throw error
     })
     return target
@@ -65,7 +63,7 @@ async function put(from: string, to: string): Promise<void> {
   await chmod(to, 0o555)
 }
 
-/** Names files by size and time: the host's own updates change both. */
+/** Hashes size and mtime, which change with host updates. */
 async function stampOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {

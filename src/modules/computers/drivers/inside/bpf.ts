@@ -1,6 +1,6 @@
-/** A small assembler for filters of system calls: classic BPF over `struct seccomp_data` (linux/seccomp.h, linux/filter.h). */
+/** An assembler for seccomp filters: classic BPF over `struct seccomp_data` (linux/seccomp.h, linux/filter.h). */
 
-/** One instruction. A jump names its target; null: on to the next instruction. */
+/** Jumps name a label. Null: the next instruction. */
 export type Line =
   | { op: 'load'; offset: number }
   | { op: 'equal' | 'atLeast' | 'anyBit'; value: number; to: string | null; otherwise?: string | null }
@@ -9,10 +9,10 @@ export type Line =
 
 const CODES = { load: 0x20, equal: 0x15, atLeast: 0x35, anyBit: 0x45, return: 0x06 } as const
 
-/** Offsets in the data that a filter sees; an argument's low half, on the machines that we know. */
+/** Offsets in the filter's data. Arguments: the low half, on little-endian machines. */
 export const SEEN = { number: 0, arch: 4, argument: (index: number): number => 16 + 8 * index } as const
 
-/** Makes the bytes of a filter: eight for each instruction, as the kernel reads them. */
+/** Eight bytes per instruction, in the kernel's format. */
 export function assemble(lines: readonly Line[]): Buffer {
   const code = lines.filter((line) => line.op !== 'label')
   const places = new Map<string, number>()

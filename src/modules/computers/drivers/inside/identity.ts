@@ -1,7 +1,6 @@
-/** The place and the name of a program inside of a cloud computer, whatever that is made of. */
+/** Paths and names inside a cloud computer, independent of the driver. */
 import { readFileSync } from 'node:fs'
 
-/** The paths inside. */
 export const INSIDE = {
   home: '/home/user',
   state: '/run/ukiyo/state',
@@ -9,7 +8,7 @@ export const INSIDE = {
   program: '/opt/ukiyo',
 } as const
 
-/** The files in `/etc` that tell a program who and where it is. */
+/** The files in `/etc` with user, group, host and DNS. */
 export const identity = (
   hostname: string,
   nameservers: readonly string[],
@@ -21,21 +20,18 @@ export const identity = (
   'resolv.conf': nameservers.map((address) => `nameserver ${address}\n`).join(''),
 })
 
-/** The host's name servers that a network of its own can ask: none on the host's own loopback. */
+/** The host's DNS servers, except loopback addresses, which another network can't reach. */
 export function nameserversOfHost(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     try {
       const found = [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address]) => address!)
       const usable = found.filter((address) => !/^(127\.|::1$|fe80)/i.test(address))
       if (usable.length > 0) return usable
-    } catch {
-      // The file is not on this system.
-    }
+    } catch {}
   }
   return []
 }
 
-/** A name in the form of a host name. */
 export const hostnameOf = (name: string): string =>
   name
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** The daemon as it is brought into sandboxes: one bundled file, Node, and the addon that opens terminals. */
+/** The daemon for sandboxes: one bundled file, Node, and the terminal addon. */
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bundle, isFolder, stampOf } from '../../install/bundle.ts'
 
-/** The files of the program in their folder. */
 export const PROGRAM = {
   node: 'node',
   daemon: 'daemon.cjs',
@@ -17,13 +16,13 @@ export const PROGRAM = {
 
 const SOURCES = join(import.meta.dirname, '../../../..')
 const MAIN = join(SOURCES, 'daemon/sandboxed.ts')
-/** The rooms of the house that the bundle is made of, beside dependencies. */
+/** The bundle's sources, besides dependencies. */
 const ROOMS = ['daemon', 'daemon-protocol', 'core', 'modules/computers/drivers/inside', '../package.json']
 
 /**
- * The file that is started: it begins the bundle with what V8 compiled of it when it was placed, if this is the V8 that did.
- * Node's own cache of compiled code is told apart by account and path, and here each computer has others. CommonJS: an `import`
- * of `node:http` loads all that its namespace names, a whole client of HTTP among it.
+ * The entry file. Loads the bundle from V8's code cache, if it was made by the same V8. Node's own compile cache is
+ * keyed by account and path, which differ per computer. CommonJS, because importing `node:http` as ESM loads a whole
+ * HTTP client.
  */
 const STARTER = `'use strict'
 const { readFileSync, writeFileSync } = require('node:fs')
@@ -39,7 +38,7 @@ script.runInThisContext()(exports, require, module, filename, __dirname)
 if (process.argv[2] === 'compile') writeFileSync(process.argv[3], script.createCachedData())
 `
 
-/** Puts the program into `place`, in a folder that is named after what it is made of. Answers that folder. */
+/** Copies the program into a folder under `place`, named by its hash, and returns it. */
 export async function placeProgram(place: string): Promise<string> {
   const addon = createRequire(import.meta.url).resolve(`@lydell/node-pty-${process.platform}-${process.arch}/pty.node`)
   const target = join(place, await stampOf([...ROOMS.map((room) => join(SOURCES, room)), addon]))
@@ -59,7 +58,7 @@ export async function placeProgram(place: string): Promise<string> {
     for (const name of Object.values(PROGRAM)) await chmod(join(making, name), 0o555)
     await chmod(making, 0o755)
     await rename(making, target).catch(async (error: unknown) => {
-      // Another process of the server was faster.
+      // Another server process finished first.
       if (!(await isFolder(target))) throw error
     })
     return target

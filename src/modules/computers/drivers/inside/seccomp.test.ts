@@ -10,7 +10,7 @@ interface Call {
 }
 const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 }
 
-/** The kernel's answer to a call by a filter: the few instructions of classic BPF that a filter has. */
+/** Interprets the BPF instructions that filters use. */
 function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string {
   const seen = Buffer.alloc(64)
   seen.writeUInt32LE(number, 0)
@@ -32,7 +32,7 @@ function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string
   throw new Error('it has no end')
 }
 
-/** Numbers by name, since the two machines have other numbers for most. */
+/** Most numbers differ between the two architectures. */
 const NUMBERS = {
   x64: {
     read: 0,
@@ -79,7 +79,7 @@ for (const arch of ['x64', 'arm64'] as Arch[])
     assert.equal(asked('clone', 0x20000000 | 17), 'errno 1', 'a namespace of processes')
     assert.equal(asked('clone3'), 'errno 38')
     assert.equal(asked('ioctl', 0, 0x5412), 'errno 1', 'typing into a terminal')
-    // The kernel looks at the low half of it alone.
+    // The kernel only reads the low half.
     assert.equal(asked('ioctl', 0, 0x1_0000_5412), 'errno 1')
     assert.equal(asked('ioctl', 0, 0x5413), 'allow')
     assert.deepEqual(

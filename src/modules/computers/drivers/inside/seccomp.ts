@@ -1,6 +1,6 @@
 /**
- * The system calls that a sandbox is refused: those of Docker's default profile that the kernel would not refuse anyway, or
- * refuses after a long way through code that has had holes. https://docs.docker.com/engine/security/seccomp/
+ * The system calls refused in a sandbox: from Docker's default profile, those that the kernel wouldn't refuse anyway or
+ * only after running code with a history of vulnerabilities. https://docs.docker.com/engine/security/seccomp/
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs'
@@ -9,16 +9,13 @@ import { type Line, SEEN, assemble } from './bpf.ts'
 
 export type Arch = 'x64' | 'arm64'
 
-/**
- * The refused calls with their numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h); null: it has none
- * there.
- */
+/** Call numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h). Null: doesn't exist there. */
 const REFUSED: Record<string, readonly [number | null, number | null]> = {
-  // Keys of the kernel are of no namespace.
+  // The kernel's keyrings, which aren't namespaced.
   add_key: [248, 217],
   keyctl: [250, 219],
   request_key: [249, 218],
-  // Programs and work for the kernel.
+  // Code and work submitted to the kernel.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   io_uring_setup: [425, 425],
@@ -74,7 +71,7 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
   uselib: [134, null],
   ustat: [136, null],
   vhangup: [153, 58],
-  // Where memory lies.
+  // Memory placement.
   mbind: [237, 235],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
@@ -83,7 +80,7 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
 
 export const refusedCalls: readonly string[] = Object.keys(REFUSED)
 
-/** The calls that are refused by what they are asked. */
+/** Calls refused depending on their arguments. */
 const LOOKED_INTO = {
   clone: [56, 220],
   clone3: [435, 435],
@@ -93,30 +90,26 @@ const LOOKED_INTO = {
 } as const
 
 const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 } as const
-/** The bit that calls of the x32 ABI have in their numbers. */
+/** Set in the numbers of x32 calls. */
 const X32 = 0x40000000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 export const NAMESPACES = 0x7e020000
-/**
- * The requests that put bytes into somebody's terminal, as if typed (TIOCSTI), and a console's way of it (TIOCLINUX).
- */
+/** TIOCSTI and TIOCLINUX, which inject input into a terminal. */
 const TYPES = [0x5412, 0x541c]
-/** AF_ALG and AF_VSOCK: ciphers of the kernel, and the host of a virtual machine. */
+/** AF_ALG (kernel crypto) and AF_VSOCK (a virtual machine's host). */
 const FAMILIES = [38, 40]
-/** PER_LINUX, with or without UNAME26 and PER_LINUX32; and the question which it is. */
+/** PER_LINUX with or without UNAME26 and PER_LINUX32, and the query. */
 const PERSONALITIES = [0, 0x8, 0x20000, 0x20008, 0xffffffff]
 
 const ALLOW = 0x7fff0000
 const KILL = 0x80000000
 const refusal = (errno: number): number => 0x00050000 | errno
 const EPERM = 1
-/**
- * The error for a call that does not exist: a C library then makes its threads by `clone`, which can be looked into.
- */
+/** Makes the C library fall back from `clone3` to `clone`, whose flags can be filtered. */
 const ENOSYS = 38
 const EAFNOSUPPORT = 97
 
-/** The filter, as `bwrap --seccomp` takes it. */
+/** For `bwrap --seccomp`. */
 export function seccompFilter(arch: Arch): Buffer {
   const column = arch === 'x64' ? 0 : 1
   const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? [])
@@ -157,7 +150,7 @@ export function seccompFilter(arch: Arch): Buffer {
   ])
 }
 
-/** Puts the filter of this machine where every computer's account can read it. Answers the file. */
+/** Writes this machine's filter, readable by every computer's account, and returns the file. */
 export function placeFilter(folder: string): string {
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64')

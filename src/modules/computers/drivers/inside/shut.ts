@@ -1,19 +1,17 @@
 /**
- * The addresses that a computer with the internet never reaches. The rules are policies of the kernel's IPsec, which
- * need no further program than `ip` and hold however a socket is bound; a program inside has no right to change them.
+ * The addresses blocked for computers with internet access. Enforced by IPsec policies: they need only `ip`, apply
+ * however a socket is bound, and programs inside can't change them.
  */
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/**
- * The ranges that are never reached: private ones, those of one link, of the machine itself, and the metadata of
- * clouds.
- */
+/** Private, link-local and loopback ranges, and cloud metadata. */
 const SHUT = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
-  // Azure's wire server, which has a public address: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+  // Azure's wire server, a public address:
+  // https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
   '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
@@ -29,7 +27,7 @@ const SHUT = [
   '2002::/16',
 ]
 
-/** The numbers of the protocols: where the script runs nothing may know their names. */
+/** Numbers, because the names may be unknown where the script runs. */
 const UDP = 17
 const TCP = 6
 
@@ -38,8 +36,8 @@ const policy = (to: string, priority: number, action: 'allow' | 'block', more = 
   `xfrm policy add src ${to.includes(':') ? '::/0' : '0.0.0.0/0'} dst ${to} ${more} dir out priority ${priority} action ${action}`
 
 /**
- * A script for `sh -e` that shuts everything in the network that it runs in, but to ask these name servers.
- * `ip`: how that program is called there. `also`: further addresses.
+ * A script for `sh -e` that blocks these addresses in its network, except DNS to `nameservers`. `ip`: the command's
+ * path there. `also`: further addresses.
  */
 export const shutScript = (nameservers: readonly string[], ip = 'ip', also: readonly string[] = []): string => {
   const rules = [
@@ -51,14 +49,11 @@ export const shutScript = (nameservers: readonly string[], ip = 'ip', also: read
   return `${ip} -batch - <<'RULES'\n${rules.join('\n')}\nRULES\n`
 }
 
-/** The addresses of this host, of whatever range: behind a bridge they lead to what listens on it. */
+/** All addresses of this host. Behind a bridge they reach services listening on it. */
 export const addressesOfHost = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 
-/**
- * A script that checks the rules: the kernel refuses the very look-up of a way there: 3 where it knows one, 4 where
- * nothing leads anywhere.
- */
+/** Checks the rules. Exits with 3 if they are missing and 4 without a default route. */
 export const checkScript = (ip = 'ip'): string => `policies=$(${ip} xfrm policy)
 case $policies in *'dst 169.254.0.0/16'*'action block'*) ;; *) exit 3 ;; esac
 test -n "$(${ip} -o route show default)" || { echo 'the host has no way out' >&2; exit 4; }

@@ -11,14 +11,14 @@ const fault = (code: string): never => {
 }
 
 interface Given {
-  /** The group of this server: the second part of its line in `/proc/self/cgroup`. */
+  /** The server's group: the path in `/proc/self/cgroup`. */
   own: string
-  /** The part of the tree that its account may write. */
+  /** The subtree that the account can write to. */
   mine: string
   controllers?: string
 }
 
-/** The rules of cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html), as far as limits meet them. */
+/** Simulates cgroup v2 as far as limits need it: https://docs.kernel.org/admin-guide/cgroup-v2.html */
 function kernelOf({ own, mine, controllers = 'cpuset cpu io memory pids' }: Given) {
   const at = (path: string) => join('/sys/fs/cgroup', path).replace(/\/$/, '')
   const groups = new Map<string, { enabled: Set<string>; pids: Set<string>; values: Map<string, string> }>()
@@ -33,7 +33,6 @@ function kernelOf({ own, mine, controllers = 'cpuset cpu io memory pids' }: Give
     path = join(path, parts.shift()!)
     make(at(path)).enabled = new Set(controllers.split(' '))
   }
-  // The leaf enables nothing for those below it yet.
   const start = groups.get(at(own))!
   if (own !== '/' || mine === '/') start.enabled = new Set()
   start.pids.add('100').add('101')
@@ -57,7 +56,7 @@ function kernelOf({ own, mine, controllers = 'cpuset cpu io memory pids' }: Give
         for (const each of groups.values()) each.pids.delete(text)
         to.pids.add(text)
       } else if (file.endsWith('cgroup.subtree_control')) {
-        // No internal processes: only the root of the whole system is free of that.
+        // The "no internal processes" rule, which exempts only the real root.
         if (to.pids.size > 0 && !(folder === at('/') && own !== '/')) fault('EBUSY')
         for (const word of text.split(' ')) {
           if (!offered(folder).has(word.slice(1))) fault('ENOENT')
@@ -114,7 +113,7 @@ for (const [what, own] of [
     files.write(procs, '102')
     opened.remove('box')
     assert.ok(groups.has(dirname(procs)), 'it is kept while a process is in it')
-    // A process of the server that comes later finds itself in the group of the first.
+    // A later server process starts in the first one's group.
     const later = kernelOf({ own: own!, mine: own! })
     const read = later.files.read
     openControlGroups(later.files)

@@ -1,4 +1,4 @@
-/** Limits of CPU, memory and processes by control groups, where this process may make them. */
+/** CPU, memory and process limits by control groups, if this process may create them. */
 import { mkdirSync, readFileSync, readdirSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
 import type { ControlGroups, GroupFiles } from './groups.ts'
 import { version1 } from './version1.ts'
@@ -14,8 +14,8 @@ const kernel: GroupFiles = {
 }
 
 /**
- * Opens the control groups; null: none can be made here. On version 1 a `mkdir` in the wrong place succeeds and limits
- * nothing: so the new folder is looked into.
+ * Returns null if none can be created. On version 1, `mkdir` in the wrong place succeeds and limits nothing, so the new
+ * folder is checked.
  */
 export function openControlGroups(files: GroupFiles = kernel): ControlGroups | null {
   for (const open of [...version2, version1]) {

@@ -1,20 +1,19 @@
-/** Quotas of the file system for the accounts of computers: the kernel itself refuses what goes beyond them. */
+/** File system quotas for the accounts of computers, enforced by the kernel. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Host, makeFolderFor } from '../host.ts'
 import { run } from '../run.ts'
 
 export interface DiskQuota {
-  /** Sets the quota of an account; null: no limit. */
+  /** Null: no limit. */
   set(number: bigint, mb: number | null): Promise<void>
 }
 
 const PROBE_KB = 1_024
 
 /**
- * Opens the quotas; null: the kernel holds nobody to a quota here. Needed are root's rights, by which each computer has
- * an account of its own, a file system that is mounted with quotas of accounts (`usrquota`, `uquota`), and setquota(8).
- * Whether that holds is tried.
+ * Returns null if quotas aren't available. Requires root (so each computer has its own account), a file system mounted
+ * with user quotas (`usrquota`, `uquota`), and setquota(8). Enforcement is tested.
  */
 export async function openDiskQuota(host: Host): Promise<DiskQuota | null> {
   const account = host.accountOf(0n)

@@ -1,26 +1,20 @@
-/**
- * Measures how much cloud computers keep on the disk, one after another: where the kernel does not hold them to it, a
- * server does.
- */
+/** Measures the disk use of cloud computers, one at a time, where the kernel doesn't enforce limits. */
 import type { Id } from '#core/ids.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Driver } from '../driver.ts'
 import type { Ran } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
-/** The time between two looks at one computer; ten times as long as the last took, where that is longer. */
+/** The interval per computer, or ten times the last measurement's duration if longer. */
 const LOOK_MS = 5_000
 const MORE = 10
-/**
- * The bytes by which a computer that is over its limit when it is started may still grow: its owner removes things
- * there.
- */
+/** How far a computer already over its limit may grow after a start, so that its owner can delete files. */
 const SLACK_BYTES = 1_048_576
 
 interface Known {
-  /** The start of the computer to which this belongs. */
+  /** The start that these values belong to. */
   startedAt: number
-  /** The bytes that the computer had when it was started. */
+  /** Bytes at the start. */
   before: number
   used: number
   lookAt: number
@@ -28,8 +22,7 @@ interface Known {
 
 export interface DiskWatch {
   /**
-   * Measures a running computer when it is time to. Answers its bytes if they are more than it may have and more than
-   * it began with.
+   * Measures a running computer when due. Returns its bytes if they exceed both its limit and its size at the start.
    */
   beyond(row: CloudRow, driver: Driver): number | null
   forget(id: Id): void
@@ -71,8 +64,8 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
 }
 
 /**
- * The bytes that du(1) found; null: none. It ends with 1 where something was removed while it looked: a program that
- * makes and removes files without end is measured by the rest.
+ * Parses du(1). It exits with 1 when files vanish while it runs; programs that constantly create and delete files are
+ * measured by the rest.
  */
 export function totalOf({ code, stdout }: Pick<Ran, 'code' | 'stdout'>): number | null {
   const [, bytes] = /^(\d+)\s/.exec(stdout.trimEnd().split('\n').at(-1)!) ?? []

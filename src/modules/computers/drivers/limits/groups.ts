@@ -1,23 +1,23 @@
-/** Control groups as this program uses them, of either version. */
+/** Control groups of either version. */
 import type { Box } from '../driver.ts'
 
 export type Limits = Pick<Box, 'id' | 'cpu' | 'memoryMb' | 'processes'>
 
 export interface ControlGroups {
-  /** Makes the groups of a computer. Answers the files into which its first process writes itself. */
+  /** Creates a computer's groups. Returns the files to which its first process writes its PID. */
   make(limits: Limits): string[]
   remove(id: string): void
 }
 
-/** The calls to the kernel; each throws as Node's own. */
+/** File operations on the kernel's interface. They throw as Node's do. */
 export interface GroupFiles {
   read(file: string): string
-  /** Writes into a file that is there. */
+  /** Doesn't create the file. */
   write(file: string, text: string): void
   list(folder: string): string[]
   make(folder: string): void
   remove(folder: string): void
-  /** The kind of a file system: `statfs(2)`. */
+  /** The file system type from `statfs(2)`. */
   kind(folder: string): number
 }
 
@@ -28,6 +28,6 @@ export function removeGroup(files: GroupFiles, folder: string): void {
   try {
     files.remove(folder)
   } catch {
-    // A process is in it still, or it was never made.
+    // Never created, or still has a process.
   }
 }

@@ -1,14 +1,13 @@
-/** Room on the host's disk while homes are packed and unpacked. */
+/** Checks the host's free space while homes are packed and unpacked. */
 import { statfs } from 'node:fs/promises'
 import { DriverFault } from '../driver.ts'
 
-/** The longest time that a home is held still, or filled, whatever is in it. */
+/** The longest time to pack or unpack a home. */
 export const LONGEST_MS = 1_800_000
-/** The bytes after which room is looked at again; as many stay for others. */
+/** Checks free space every `LOOK_BYTES` and reserves `SPARE_BYTES` for others. */
 const LOOK_BYTES = 64 * 1_048_576
 const SPARE_BYTES = 1_073_741_824
 
-/** The refusal where the disk has no room for a home. */
 export class NoRoom extends DriverFault {
   readonly freeBytes: number
   readonly neededBytes: number | null
@@ -19,13 +18,13 @@ export class NoRoom extends DriverFault {
   }
 }
 
-/** The bytes that a folder's disk has for computers: less than what stays for others. */
+/** Free bytes for computers, minus the reserve. */
 export async function roomIn(folder: string): Promise<number> {
   const { bavail, bsize, blocks } = await statfs(folder)
   return Math.max(0, Math.floor(bavail * bsize - Math.min(SPARE_BYTES, (blocks * bsize) / 20)))
 }
 
-/** The bytes of a `tar` as they are packed or unpacked, as long as the disk of the folder has room for them. */
+/** Passes a `tar` stream through while the disk has room for it. */
 export async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): AsyncGenerator<Buffer> {
   let since = LOOK_BYTES
   for await (const part of tar) {

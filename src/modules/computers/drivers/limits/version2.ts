@@ -3,21 +3,18 @@ import { type ControlGroups, type GroupFiles, MOUNT, PERIOD_US, removeGroup } fr
 
 const CGROUP2 = 0x63677270
 const CONTROLLERS = ['memory', 'pids', 'cpu']
-/** The group that the server itself goes to: a group that has processes of its own cannot limit groups below it. */
+/** The server's own subgroup, because a group with processes can't limit its subgroups. */
 const SERVER = 'ukiyo-server'
 
-/**
- * The places to try: as root of the whole system beside its services, else below what this server was delegated. Each
- * throws where it has no right to.
- */
+/** Tries the system's root group, then the server's delegated group. Each throws without permission. */
 export const version2 = [
   (files: GroupFiles): ControlGroups => below(files, MOUNT),
   (files: GroupFiles): ControlGroups => below(files, withoutServer(files, delegated(files))),
 ]
 
 /**
- * The group that was given to this server alone: a service of systemd's with `Delegate=yes`, or the whole of a container. In
- * a login's scope there are programs of somebody else, which are not moved.
+ * The group delegated to this server: a systemd service with `Delegate=yes`, or a whole container. A login scope
+ * contains unrelated programs, which aren't moved.
  */
 function delegated(files: GroupFiles): string {
   const own = /^0::(\/.*)$/m.exec(files.read('/proc/self/cgroup'))?.[1]
@@ -27,7 +24,7 @@ function delegated(files: GroupFiles): string {
   return path === '/' ? MOUNT : join(MOUNT, path)
 }
 
-/** Moves this server out of its group, into one below. Processes may come meanwhile: it is done until there is none. */
+/** Moves all processes from the server's group to a subgroup. Repeats, because new ones may appear. */
 function withoutServer(files: GroupFiles, folder: string): string {
   const procs = join(folder, 'cgroup.procs')
   checkControllers(files, folder)
@@ -40,7 +37,7 @@ function withoutServer(files: GroupFiles, folder: string): string {
       try {
         files.write(join(folder, SERVER, 'cgroup.procs'), pid)
       } catch (error) {
-        // The process has just ended.
+        // The process exited.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
       }
     }

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 
 /**
- * Hands all of `from` to a program that may stop reading before its end, as `tar` does behind its last block: nobody
- * reads what it leaves. Its exit code says whether it took all that matters.
+ * Pipes `from` into a program that may stop reading early, as `tar` does after its last block. The exit code tells
+ * whether it succeeded.
  */
 export function feed(from: Readable, input: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
