@@ -29,7 +29,7 @@ async function resultIn(chat: string): Promise<Result> {
   return parts.find(({ type }: Result) => type === 'tool_result')
 }
 
-test('an agent that may makes a picture: it is in the drive, and its call counts for the agent', async () => {
+test('an agent with permission generates an image, which is saved in the drive and counted for the agent', async () => {
   const chat = await chatWith('allow')
   const input = { model: 'studio/gpt-image-2', prompt: 'By an agent', size: '1024x1024' }
   const sent = await alice.post(`/chats/${chat}/messages`, { content: draw(input) })
@@ -44,7 +44,7 @@ test('an agent that may makes a picture: it is in the drive, and its call counts
     (rows) => rows.length === 1,
   )
   assert.equal(String(spent!.cost_nano), '40000000')
-  // Whatever bounds the agent counts it, though nothing is said of a bound yet.
+  // Counted even without a budget.
   const agent = (await alice.get(`/chats/${chat}`)).body.data.agent_id as string
   const { rows } = await pool.query<{ nano: bigint }>('select max(nano) as nano from spends where subject = $1', [
     agent,
@@ -52,7 +52,7 @@ test('an agent that may makes a picture: it is in the drive, and its call counts
   assert.ok(rows[0]!.nano >= 40_000_000n, String(rows[0]!.nano))
 })
 
-test('an agent that must ask waits for a person; one that may not is told so, and nothing is made', async () => {
+test('a tool set to Ask waits for a person, and an agent without permission gets an error', async () => {
   const asking = await chatWith('ask')
   const waits = await alice.post(`/chats/${asking}/messages`, { content: draw({ prompt: 'Asked for' }) })
   assert.equal(waits.status, 200, waits.text)
@@ -76,7 +76,7 @@ test('an agent that must ask waits for a person; one that may not is told so, an
   assert.equal(await found('Denied'), 0)
 })
 
-test('within a run nothing is begun that would outlive its budget', async () => {
+test('background operations that would outlive a run’s budget are refused', async () => {
   const chat = await chatWith('allow')
   await alice.post(`/chats/${chat}/messages`, { content: draw({ prompt: 'Later', background: true }) })
   const { is_error, output } = await resultIn(chat)

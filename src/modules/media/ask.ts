@@ -15,7 +15,7 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { MediaSource, mediaEndpoints } from './contract.ts'
 
-/** A request without what only one offer knows, and without the bytes that it brings. */
+/** Without the model and the input bytes, which depend on the offer. */
 type Plain<R> = Omit<R, 'model' | 'images' | 'mask' | 'firstFrame' | 'lastFrame' | 'references' | 'sound'>
 export type PlainRequest =
   | Plain<ImageRequest>
@@ -23,33 +23,30 @@ export type PlainRequest =
   | Plain<SpeechRequest>
   | Plain<TranscriptionRequest>
 
-/** A call of media as it is kept: JSON. */
+/** A media request as stored JSON. */
 export interface MediaAsk {
   model: string
   request: PlainRequest
-  /** The folder for the call's files. */
   folderId: Id | null
-  /** The name of the files, without the ending; null: named by what is asked for. */
+  /** Without the extension. Null: derived from the prompt. */
   name: string | null
   subtitles: 'srt' | 'vtt' | null
 }
 
-/** A source that a field of the call names. */
 export interface NamedSource {
-  /** The field's name in the request to the adapter. */
+  /** In the adapter's request. */
   field: 'images' | 'mask' | 'firstFrame' | 'lastFrame' | 'references' | 'sound'
-  /** The field's name in the caller's request. */
+  /** In the API request, for errors. */
   param: string
   place: number
   kind: 'image' | 'audio'
   source: MediaSource
 }
 
-/** A source after it was read: what it is, and where its bytes lie. */
+/** An input whose bytes are in the blob store. */
 export interface StoredInput {
   field: string
   place: number
-  /** Hexadecimal. */
   sha256: string
   name: string
   facts: MediaFacts
@@ -74,7 +71,7 @@ const sizeOf = (size: string | undefined): PixelSize | null => {
   return { width: width!, height: height! }
 }
 
-/** Refuses options for the provider that say something that is priced by a field of the call. */
+/** Refuses provider options that would change the price. The request's own fields must be used. */
 function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
   const found = countIn(options, kind)
   if (found === null) return options
@@ -172,7 +169,7 @@ export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
         providerOptions: uncounted(input.provider_options, 'transcription'),
         language: input.language ?? null,
         prompt: input.prompt ?? null,
-        // Subtitles are made of segments.
+        // Subtitles require segments.
         timestamps: input.subtitles !== undefined && input.timestamps === 'none' ? 'segment' : input.timestamps,
         speakers: input.speakers,
       },
@@ -186,7 +183,7 @@ export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
 
 export type Inputs = ReadonlyMap<NamedSource['field'], readonly MediaInput[]>
 
-/** The request as this model is asked; `n`: of pictures, how many of them. */
+/** `n`: number of images. */
 export function requestFor({ request }: MediaAsk, model: string, inputs: Inputs, n: number): MediaRequest {
   const all = (field: NamedSource['field']): readonly MediaInput[] => inputs.get(field) ?? []
   const one = (field: NamedSource['field']): MediaInput | null => all(field)[0] ?? null
@@ -208,7 +205,6 @@ export function requestFor({ request }: MediaAsk, model: string, inputs: Inputs,
   }
 }
 
-/** The words that files are named after. */
 export function wordsOf({ name, request }: MediaAsk): string {
   if (name !== null) return name
   switch (request.kind) {

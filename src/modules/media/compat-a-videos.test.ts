@@ -27,7 +27,7 @@ const ended = (openai: OpenAI, id: string) =>
     ({ status }) => status === 'completed' || status === 'failed',
   )
 
-test('the SDK has a video made by any provider, reads, lists and deletes it; bob sees nothing of it', async () => {
+test('the SDK creates, reads, lists and deletes a video of any provider; other users can’t see it', async () => {
   const openai = await clientOf(alice, { scopes: ['gateway:run'] })
   const others = await clientOf(bob)
   const made = await openai.videos.create({
@@ -81,7 +81,7 @@ test('the SDK has a video made by any provider, reads, lists and deletes it; bob
   assert.equal((await alice.get(`/drive/files/${file.id}`)).status, 404)
 })
 
-test('a video without an end is not read, a field that nobody knows is refused, and after a day the file is gone', async () => {
+test('an unfinished video can’t be downloaded, unknown fields are refused, and the file is deleted after a day', async () => {
   const openai = await clientOf(alice)
   await assert.rejects(openai.videos.create({ model: 'sim/video', prompt: 'x', loops: 3 } as never), {
     status: 400,

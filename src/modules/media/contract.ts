@@ -15,7 +15,7 @@ import {
 } from '#core/contract.ts'
 import { usageSchema } from '#core/usage.ts'
 
-/** The most that a body of JSON may have; larger sound comes as a form. */
+/** Limit of a JSON body. Larger audio needs a form. */
 const JSON_BYTES = 32 << 20
 
 const file = z.strictObject({ kind: z.literal('file'), file_id: id })
@@ -45,16 +45,15 @@ const background = flag
   .default(false)
   .describe('Returns 202 immediately, with an operation whose `result` is the response.')
 
-/** `example`: of this kind; elsewhere a model writes text. */
+/** `example`: a model of this kind. */
 const model = (example: string) =>
   z
     .string()
     .min(1)
     .max(300)
     .meta({ examples: [example] })
-/** A word of the provider's own. */
 const word = (most: number) => words(most).refine((text) => text !== '', 'must not be empty')
-/** Characters that JSON can say and PostgreSQL cannot hold, as JSON writes them. */
+/** Valid in JSON, but not in PostgreSQL: U+0000 and surrogates, as JSON writes them. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
 const providerOptions = z
   .record(z.string(), z.unknown())
@@ -67,7 +66,7 @@ const shared = {
     ),
   workspace_id: workspaceId,
 }
-/** A form says them as text. */
+/** JSON text in a form. */
 const providerOptionsOfForm = z
   .union([providerOptions, z.string().transform(jsonObject).pipe(providerOptions)])
   .default({})
@@ -82,7 +81,6 @@ const saved = {
   name: words(200).optional().describe('The name of the files. Default: the first words of the prompt.'),
 }
 
-/** The fields of speech: the text, and how it is to be said. */
 const spoken = {
   model: model('sim/speech')
     .optional()
@@ -198,7 +196,6 @@ export const SpeechEvent = z
   ])
   .meta({ id: 'SpeechEvent' })
 
-/** The endpoints of pictures, videos, speech and transcriptions below `/inference`. */
 export const mediaEndpoints = {
   images: endpoint('POST /inference/images', {
     summary: 'Generate or edit images',
@@ -310,7 +307,7 @@ function jsonObject(text: string, context: z.RefinementCtx): Record<string, unkn
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // Said below.
+    // Reported below.
   }
   context.addIssue({ code: 'custom', message: 'must be a JSON object' })
   return z.NEVER

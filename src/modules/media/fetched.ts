@@ -7,7 +7,7 @@ const MOST_HOPS = 5
 const WITHIN_MS = 120_000
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** The bytes at an address that a call names: public addresses only, checked at each redirect. They are never held as a whole. */
+/** Streams a URL from the request. Only public addresses are allowed, checked at each redirect. */
 export async function* fetchedBytes(
   ctx: Context,
   address: URL,

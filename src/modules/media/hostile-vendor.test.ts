@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { sql } from 'kysely'
@@ -27,7 +27,7 @@ let alice: Person
 let vendor: Raw
 let png: string
 let wav: string
-/** The body of its answer. */
+/** The response body. */
 let answers: (asked: RawAsked) => string
 before(async () => {
   server = await studioServer()
@@ -55,12 +55,12 @@ const write = (more: object = {}) =>
 const refusal = ({ status, body }: Answer) => [status, body.error?.code, body.error?.param]
 
 for (const [says, told] of [
-  ['a number beyond any', '1e308'],
+  ['an enormous number', '1e308'],
   ['infinity', '1e400'],
-  ['less than nothing', '-5'],
+  ['a negative number', '-5'],
   ['more than a year', '1e15'],
 ] as const)
-  test(`a provider that says it heard ${says} is paid for what was sent to it`, async () => {
+  test(`a provider that reports ${says} as the length of audio is paid for what was sent`, async () => {
     answers = () => `{"text":"hi","duration":${told},"segments":[{"start":${told},"end":${told},"text":"hi"}]}`
     const heard = await write({ subtitles: 'srt' })
     assert.equal(heard.status, 200, heard.text)
@@ -72,7 +72,7 @@ for (const [says, told] of [
     assert.deepEqual([drawn.body.data.cost_usd, drawn.body.data.usage.total_tokens], [0.04, 0])
   })
 
-test('a provider that answers with hundreds of pictures is asked for none of them', async () => {
+test('none of hundreds of image links in a response are fetched', async () => {
   const url = `${vendor.origin}/picture.png`
   answers = () => JSON.stringify({ data: Array.from({ length: 500 }, () => ({ url })) })
   const before = vendor.asked.length
@@ -82,7 +82,7 @@ test('a provider that answers with hundreds of pictures is asked for none of the
   assert.deepEqual(refusal(await draw()), [502, 'bad_provider_answer', undefined])
 })
 
-test('an answer beyond what is held in memory is read no further', async () => {
+test('a response over the memory limit isn’t read further', async () => {
   let sent = 0
   const piece = Buffer.alloc(1 << 20, 'A')
   await using flood = await startRaw((_, socket) => {
@@ -102,7 +102,7 @@ test('an answer beyond what is held in memory is read no further', async () => {
   assert.ok(sent < 200, `${sent} MiB were taken`)
 })
 
-test('the words with which a job failed are told without the key, in bounds, and can be kept', async () => {
+test('a failed job’s message is stored without the key and with limited length', async () => {
   const words = `\0 the key ${KEY} \ud800 ${'is wrong '.repeat(1_000)}`
   answers = ({ method }) =>
     JSON.stringify(method === 'POST' ? { id: 'v' } : { status: 'failed', error: { message: words } })
@@ -113,7 +113,7 @@ test('the words with which a job failed are told without the key, in bounds, and
   assert.equal(error.message.length, 1_000)
 })
 
-test('what is paid cannot be said by provider_options: not how much, nor for a cheaper price', async () => {
+test('provider_options can’t change the amount or the price', async () => {
   const refused = [400, 'invalid_parameter', 'provider_options']
   const asked = vendor.asked.length
   for (const options of [{ n: 10 }, { num_images: 3 }, { generationConfig: { candidateCount: 8 } }, { model: 'dear' }])
@@ -132,7 +132,7 @@ test('what is paid cannot be said by provider_options: not how much, nor for a c
   assert.equal((await draw({ provider_options: { moderation: 'low' } })).body.data.cost_usd, 0.04)
 })
 
-test('a job whose name cannot be kept as it is, is followed as far as it can be', async () => {
+test('a job whose ID can’t be stored is followed as far as possible', async () => {
   answers = ({ method }) =>
     JSON.stringify(method === 'POST' ? { id: 'a\0', urls: { get: '/v1/a\0' } } : { status: 'failed', error: 'no' })
   const endpoint = { shape: 'replicate', models: [{ id: 'o/draws', kind: 'image', pricing: { image: 40_000 } }] }
@@ -141,7 +141,7 @@ test('a job whose name cannot be kept as it is, is followed as far as it can be'
   assert.deepEqual(refusal(answer), [502, 'provider_error', undefined])
 })
 
-test('a call that breaks within this server is settled all the same, while it runs on', async () => {
+test('a call that fails inside a running server is still settled', async () => {
   const { db } = server.app.engine.postgres
   await sql`create function broken() returns trigger language plpgsql as $$ begin raise 'the disk is gone'; end $$`.execute(
     db,
@@ -155,7 +155,7 @@ test('a call that breaks within this server is settled all the same, while it ru
   await until(open, ({ rows }) => rows.length === 0)
 })
 
-test('a NUL or half of a character is refused by the name of its field', async () => {
+test('NUL and unpaired surrogates are refused with their field', async () => {
   for (const bad of ['a\0b', 'a\ud800b'])
     assert.deepEqual(refusal(await draw({ provider_options: { deep: [{ [bad]: 1 }] } })), [
       400,
@@ -176,7 +176,7 @@ test('a NUL or half of a character is refused by the name of its field', async (
   assert.equal((await alice.request('POST', '/inference/transcriptions', form, type)).status, 200)
 })
 
-test('a picture that was made and lies where nobody may fetch it is paid, for its provider has done its work', async () => {
+test('a generated image at a forbidden address is billed, because the provider did its work', async () => {
   const key = await alice.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
   const spent = async () =>
     (await alice.get('/api-keys')).body.data.find(({ id }: { id: string }) => id === key.keyId).spent_usd
@@ -191,7 +191,7 @@ test('a picture that was made and lies where nobody may fetch it is paid, for it
   }
 })
 
-test('a model’s name does not lead a request to another path of the vendor with the endpoint’s key', async () => {
+test('a model name can’t redirect a request with the endpoint’s key to another path', async () => {
   const asked: string[] = []
   await using shop = await startRaw(({ path }, socket) => {
     asked.push(path)

@@ -7,7 +7,7 @@ import { picture } from '#test/vendors/media/made/picture.ts'
 
 const { alice, bob, vendor } = await studio()
 
-test('alice has a simulated picture made: it lies in Generated, under the words of its prompt, and says what it is', async () => {
+test('a simulated image is saved in Generated, named after its prompt, with its metadata', async () => {
   const answer = await alice.post('/inference/images', { model: 'sim/image', prompt: 'A red boat', size: '320x200' })
   assert.equal(answer.status, 200, answer.text)
   const { data } = answer.body
@@ -29,7 +29,7 @@ test('alice has a simulated picture made: it lies in Generated, under the words 
   assert.equal((await bob.get(`/drive/files/${file.id}/metadata`)).status, 404)
 })
 
-test('pictures of a provider are kept byte for byte, paid by the picture, and found in the usage', async () => {
+test('provider images are stored unchanged, billed per image, and part of the usage', async () => {
   const answer = await alice.post('/inference/images', {
     model: 'studio/gpt-image-2',
     prompt: 'Two cats',
@@ -52,7 +52,7 @@ test('pictures of a provider are kept byte for byte, paid by the picture, and fo
   assert.match(row, /studio\/gpt-image-2/)
 })
 
-test('in the background it is an operation, whose result is the answer and whose content is the file', async () => {
+test('a background request is an operation with the response as its result and the file as its content', async () => {
   const begun = await alice.post('/inference/images', { model: 'sim/image', prompt: 'Later', background: true })
   assert.deepEqual([begun.status, begun.body.data.kind], [202, 'inference.images'])
   const operation = await ended(alice, begun.body.data.id)
@@ -63,13 +63,13 @@ test('in the background it is an operation, whose result is the answer and whose
   assert.deepEqual([content.status, content.headers.get('location')], [302, `/v1/drive/files/${file.id}`])
 })
 
-test('the prompt as the provider rewrote it is told beside the picture', async () => {
+test('the provider’s revised prompt is returned with the image', async () => {
   const answer = await alice.post('/inference/images', { model: 'studio/dall-e-3', prompt: 'A king' })
   assert.equal(answer.status, 200, answer.text)
   assert.equal(answer.body.data.files[0].revised_prompt, 'A king, in detail')
 })
 
-test('pictures are changed: what lies in the drive and what is sent go to the provider without where they were taken', async () => {
+test('image edits accept drive files and uploads, and send them without location data', async () => {
   const { bytes } = await picture('512x512')
   const source = { kind: 'base64', media_type: 'text/plain', data: bytes.toString('base64') }
   const answer = await alice.post('/inference/images', {
@@ -101,7 +101,7 @@ test('pictures are changed: what lies in the drive and what is sent go to the pr
   assert.deepEqual([stranger.status, stranger.body.error.param], [404, 'images.0.file_id'])
 })
 
-test('a model of another kind, an unknown one and one that is to be installed are told apart', async () => {
+test('models of another kind, unknown models and models not yet installed get different errors', async () => {
   const ask = async (model: string, path = 'images', more: object = { prompt: 'x' }) => {
     const { status, body } = await alice.post(`/inference/${path}`, { model, ...more })
     return [status, body.error.code ?? body.error.type, body.error.param]
@@ -121,7 +121,7 @@ for (const [spoiled, words] of [
   ['json', /JSON/],
   ['cut', /damaged/],
 ] as const)
-  test(`a picture that is ${spoiled} is kept nowhere and paid, for the provider calls it done`, async () => {
+  test(`a broken image (${spoiled}) isn’t kept but is billed, because the provider reports success`, async () => {
     vendor.script({ media: { spoiled } })
     const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: `spoiled ${spoiled}` })
     assert.deepEqual([answer.status, answer.body.error.code], [502, 'bad_provider_answer'], answer.text)
@@ -130,13 +130,13 @@ for (const [spoiled, words] of [
     assert.deepEqual(found.body.data, [])
   })
 
-test('what the moderation of a provider refuses costs nothing and is not asked for elsewhere', async () => {
+test('a prompt refused by a provider’s moderation costs nothing and isn’t sent to another provider', async () => {
   vendor.script({ media: { moderated: true } })
   const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: 'bad' })
   assert.deepEqual([answer.status, answer.body.error.code], [400, 'content_refused'], answer.text)
 })
 
-test('pictures are sent as the parts of a form, each by its own name, and the fields before them', async () => {
+test('images are sent as named form parts after the other fields', async () => {
   const first = await picture('512x512', { words: 'first' })
   const second = await picture('512x512', { words: 'second' })
   const mask = await picture('512x512', { transparent: true })
@@ -180,7 +180,7 @@ test('pictures are sent as the parts of a form, each by its own name, and the fi
   assert.deepEqual([two.status, two.body.error.param], [400, 'mask'], two.text)
 })
 
-test('a picture is fetched from where a call says, at public addresses only', async () => {
+test('an image URL is fetched only from public addresses', async () => {
   const ask = (url: string, by = alice) =>
     by.post('/inference/images', { model: 'sim/image', prompt: 'From there', images: [{ kind: 'url', url }] })
   const nowhere = await ask(`${vendor.origin}/v1/nothing.png`)

@@ -2,7 +2,7 @@ import type { HasVoices } from '#modules/ai-gateway/service.ts'
 import type { Context } from '#infra/context.ts'
 import { speaks } from '#infra/media/speech/voice.ts'
 
-/** The server's own voice, for who names neither a model nor a voice or language that it lacks. */
+/** The default model. */
 const USUAL = 'local/flite'
 
 interface Named {
@@ -12,8 +12,7 @@ interface Named {
 }
 
 /**
- * The model that speaks where none is named: of the server's own engines the one that has the voice, or speaks the language;
- * where none does the usual one, which says so.
+ * Picks the default model: a built-in engine with the voice or language, otherwise `USUAL`, which then refuses them.
  */
 export async function modelFor(ctx: Context<HasVoices>, { model, voice, language }: Named): Promise<string> {
   if (model !== undefined) return model

@@ -26,7 +26,6 @@ export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
 export { MediaWork } from './jobs/work.ts'
 export { createVideoShelf, videoShelfSchedules } from './video-shelf.ts'
 
-/** Handles that calls of media use. */
 export interface MediaHandles extends HasMediaGateway, HasOperationWatch {
   mediaWork: MediaWork
 }
@@ -35,7 +34,6 @@ type Of<K extends keyof typeof mediaEndpoints> = Input<(typeof mediaEndpoints)[K
 type Answered<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof mediaEndpoints)[K]>>
 type Ctx = Context<MediaHandles>
 
-/** Handlers of `mediaEndpoints`. */
 export const mediaHandlers = {
   images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as Answered<'images'>,
   videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as Answered<'videos'>,
@@ -52,11 +50,11 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   const { principal, engine } = ctx
   const { credential } = principal
   const kind = kindOf(ask)
-  // An operation outlives the run, and would count for none of its budgets.
+  // An operation outlives the run and wouldn't count toward its budgets.
   if (background && kind !== 'video' && credential.kind === 'server' && credential.run !== undefined)
     refuse('invalid_parameter', { param: 'background', message: '`background` isn’t available within a run.' })
   const payer = payerOf(principal, workspaceId)
-  // What can be refused now is refused before anything is fetched.
+  // Refuses early, before fetching anything.
   if (background) await checkOperationRoom(ctx)
   if (kind !== 'transcription') await checkGeneratedTarget(ctx, { workspaceId, folderId: ask.folderId })
   else if (sources.length === 0 && ctx.upload === null)
@@ -68,7 +66,7 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   let job: MediaJob
   let shown: Background | null
   try {
-    // An inline call reserves its money before it answers anything.
+    // An inline call reserves before it responds.
     if (background) await checkPayable(engine, { ask, payer, inputs: inputsOf(engine, read) }, candidates)
     ;({ job, shown } = await ctx.transaction(async (tx) => {
       for (const { staged } of read) if (staged !== null) await keepBlob(tx, staged)
@@ -100,12 +98,12 @@ async function discarded(read: readonly ReadSource[]): Promise<void> {
   for (const { staged } of read) await staged?.discard().catch(() => {})
 }
 
-/** Waits for it here. Whoever leaves or waits too long finds it among the operations, once it has left for a vendor. */
+/** Waits for the job. After a disconnect or timeout, a job that was sent becomes an operation. */
 async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
   const { engine } = ctx
   const running = engine.mediaWork.start(ctx, job)
   const left = new AbortController()
-  // Nobody waits longer for an answer: then it is an operation.
+  // After `inlineMs`, the response is the operation.
   const timer = setTimeout(() => left.abort(), engine.config.inlineMs)
   const onGone = (): void => left.abort(ctx.signal.reason)
   ctx.signal.addEventListener('abort', onGone, { once: true })
@@ -132,7 +130,7 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
     }
     const now = await mediaJobs.get(db, id)
     await mediaJobs.leave(db, id, engine.processId, null)
-    // Nothing of it has left: whoever does not wait does not get it.
+    // Nothing was sent, and the caller disconnected.
     if (now?.status === 'waiting' && ctx.signal.aborted) {
       await mediaJobs.drop(db, id)
       throw ctx.signal.reason

@@ -13,25 +13,21 @@ import type { Engine } from '#infra/context.ts'
 import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The most bytes of one picture or recording that a call brings (contract, part 16). */
+/** Per input file (contract, part 16). */
 const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
 
-/** The most pictures of one call, as its contract says. */
 const MOST_PICTURES = 16
 
-/** A source whose bytes are here and known for what they are. `staged` null: they are in the store already. */
+/** `staged` null: already in the blob store. */
 export interface ReadSource extends StoredInput {
   staged: StagedBlob | null
 }
 
-/**
- * Reads the files that a call brings: once, judged by their content, and ready to be kept. If anything fails, none of
- * them stays.
- */
+/** Reads each input once, inspects its content and stages it. On an error, nothing is kept. */
 export async function readSources(ctx: Context, sources: readonly NamedSource[]): Promise<ReadSource[]> {
   const read: ReadSource[] = []
   try {
-    // The upload comes as its sender sends it, so it is looked at before anything that may take time.
+    // The upload is a live stream, so it's read before anything slow.
     for (let upload = ctx.upload; upload !== null; upload = (await upload.next?.()) ?? null)
       read.push(await judged(ctx, upload.bytes, partOf(upload.part, read, sources), upload.name))
     for (const source of sources) read.push(await readSource(ctx, source))
@@ -44,7 +40,7 @@ export async function readSources(ctx: Context, sources: readonly NamedSource[])
 
 type Named = Omit<NamedSource, 'source'>
 
-/** The part of a form as a source. Refuses one too many. */
+/** Refuses too many parts. */
 function partOf(part: string | null, read: readonly ReadSource[], sources: readonly NamedSource[]): Named {
   const field = part === 'images' || part === 'mask' ? part : 'sound'
   const place = read.filter((one) => one.field === field).length
@@ -75,7 +71,7 @@ async function readSource(ctx: Context, { source, ...named }: NamedSource): Prom
   }
 }
 
-/** Judged by content alone: names and declared types may say anything. */
+/** Trusts only the content, not names or declared types. */
 async function judged(
   ctx: Context,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -116,7 +112,6 @@ const tooLarge = ({ param, kind }: Named): never =>
     details: { limit_bytes: MOST_BYTES[kind] },
   })
 
-/** The kept files, as the adapters read them. */
 export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, stored: readonly StoredInput[]): Inputs {
   const inputs = new Map<NamedSource['field'], MediaInput[]>()
   for (const { field, sha256, name, facts } of stored) {

@@ -5,7 +5,7 @@ import { ended } from '#test/operations/ended.ts'
 
 const { alice, vendor } = await studio()
 
-test('a text is said by the server’s own voice where nobody is named, and kept in the drive', async () => {
+test('without a model, the built-in voice speaks and the file is saved in the drive', async () => {
   const answer = await alice.post('/inference/speech', { input: 'Good morning to all of you.' })
   assert.equal(answer.status, 200, answer.text)
   const { data } = answer.body
@@ -16,7 +16,7 @@ test('a text is said by the server’s own voice where nobody is named, and kept
   assert.deepEqual([data.usage.characters, file.width], [27, null])
 })
 
-test('speech of a provider is paid by the character, in the format that was asked for', async () => {
+test('provider speech is billed per character and returned in the requested format', async () => {
   for (const format of ['mp3', 'wav', 'pcm']) {
     const answer = await alice.post('/inference/speech', {
       model: 'studio/tts-1',
@@ -32,7 +32,7 @@ test('speech of a provider is paid by the character, in the format that was aske
   }
 })
 
-test('what was said is written down again: from the drive, from a form, with subtitles, in the background', async () => {
+test('speech is transcribed from a drive file or a form, with subtitles, and in the background', async () => {
   const spoken = await alice.post('/inference/speech', {
     model: 'sim/speech',
     input: 'One. Two. Three.',
@@ -77,7 +77,7 @@ test('what was said is written down again: from the drive, from a form, with sub
   assert.deepEqual([content.status, content.text], [200, operation.result.text])
 })
 
-test('sound that is none, and none at all, are refused by the field', async () => {
+test('invalid and missing audio are refused with their field', async () => {
   const wrong = await alice.post('/inference/transcriptions', {
     model: 'sim/transcription',
     audio: { kind: 'base64', media_type: 'audio/wav', data: Buffer.from('{"no": "sound"}').toString('base64') },

@@ -8,12 +8,11 @@ import { type Principal, behalfOf } from '#core/principal.ts'
 import type { HasMediaGateway } from './handles.ts'
 import { type PassingVideo, passingVideos } from './jobs/passing-videos.ts'
 
-/** The surface's own rights: to have the video made, and to read and remove what came of it. */
+/** Permissions of compat-a's video endpoints. */
 const SCOPES = ['inference:run', 'operation:read', 'operation:write', 'drive:read', 'drive:write']
 
 type Ctx = Context<HasMediaGateway>
 
-/** An operation as its endpoint shows it, as far as it is needed here. */
 interface Shown {
   status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired'
   progress: number | null
@@ -31,11 +30,11 @@ const states: Readonly<Record<Shown['status'], ShelvedVideo['status']>> = {
   expired: 'failed',
 }
 
-/** Videos of compat-a: operations of kind `inference.videos` like any, whose files are kept for a day. */
+/** Compat-a videos are `inference.videos` operations whose files are kept for one day. */
 export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
   const { db } = engine.postgres
 
-  /** The context for the key's account, no wider than the key's reach. */
+  /** Acts as the key's account, within the key's workspace. */
   async function onBehalf(principal: Principal, signal = new AbortController().signal): Promise<Ctx> {
     const { account_id: accountId, key_id: payingKeyId, held_to: workspaceId } = behalfOf(principal)
     const ctx = await engine.actAs({ accountId, scopes: SCOPES, workspaceId, payingKeyId, consented: true, signal })
@@ -121,7 +120,7 @@ function gone(error: unknown): null {
   throw error
 }
 
-/** Ends it, and takes its file away for good. */
+/** Cancels the operation and permanently deletes its file. */
 async function drop(
   ctx: Ctx,
   row: PassingVideo,
@@ -137,7 +136,6 @@ async function drop(
 
 const KEPT_MS = 24 * 3_600_000
 
-/** Removes the videos whose day is over. */
 export const videoShelfSchedules = (engine: Engine<HasMediaGateway>): Schedule[] => [
   every('media.passing_videos', 600, async ({ signal }) => {
     for (const row of await passingVideos.due(engine.postgres.db, new Date(Date.now() - KEPT_MS))) {

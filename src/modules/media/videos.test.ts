@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { studio } from '#test/media/studio.ts'
@@ -7,7 +7,7 @@ import { until } from '#test/until.ts'
 
 const { server, alice, vendor } = await studio()
 
-test('a video is always an operation: a simulated one is there soon, with its size and length', async () => {
+test('a video is always an operation; a simulated one ends soon, with its size and duration', async () => {
   const begun = await alice.post('/inference/videos', {
     model: 'sim/video',
     prompt: 'Waves',
@@ -32,7 +32,7 @@ interface Call {
   cost_source: string
 }
 
-test('videos of a provider are submitted once each, looked at until they are over, and paid for what came of them', async () => {
+test('provider videos are submitted once, polled until they end, and billed by outcome', async () => {
   const submitted: string[] = []
   const begin = async (prompt: string, seconds: number, media: object) => {
     vendor.script({ on: 'POST /v1/videos', media })
@@ -88,7 +88,7 @@ test('videos of a provider are submitted once each, looked at until they are ove
   )
   assert.deepEqual(
     calls.map(({ status, cost_nano, cost_source }) => `${status} ${cost_nano} ${cost_source}`),
-    // Nobody said what came of what was cancelled: it is paid as it was held.
+    // The canceled video's outcome is unknown, so its reservation is billed.
     ['cancelled 800000000 estimated', 'failed 0 computed', 'failed 0 computed', 'succeeded 400000000 computed'],
   )
 })

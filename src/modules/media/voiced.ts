@@ -5,8 +5,8 @@ import { Refusal } from '#core/errors.ts'
 import type { MediaAsk } from './ask.ts'
 
 /**
- * The call with its voice as this provider calls it, whether it was named by its slug, its id or the provider's own name.
- * Refuses (`voice`) one that the provider lacks, and (`input`) a text longer than its model takes.
+ * Resolves the voice to the provider's name. Refuses a missing voice (`voice`) and a text over the model's limit
+ * (`input`).
  */
 export async function voiced({ voices }: HasVoices, { offer }: MediaCandidate, ask: MediaAsk): Promise<MediaAsk> {
   const { request } = ask
@@ -16,14 +16,13 @@ export async function voiced({ voices }: HasVoices, { offer }: MediaCandidate, a
   return { ...ask, request: { ...request, voice: await voices.voiceFor(offer, request.voice) } }
 }
 
-/** Fields whose refusal depends on the provider: its voices, the longest text it takes, and whether its price needs a length. */
+/** Refusals of these fields depend on the provider. */
 const providersOwn: ReadonlySet<string | undefined> = new Set(['voice', 'input', 'seconds'])
 
-/** Whether another provider may serve what this one refuses. */
 export const anotherMay = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.type === 'payment_required' || providersOwn.has(error.param))
 
-/** Refuses a voice that no candidate has, and a text that is too long for each of them. */
+/** Refuses if every candidate does. */
 export async function checkVoice(
   engine: HasVoices,
   candidates: readonly MediaCandidate[],

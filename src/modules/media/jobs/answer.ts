@@ -13,7 +13,7 @@ import type { PartEnd } from './part-end.ts'
 import type { MediaJob, Settlement } from './store.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A link lives as long as an answer is likely to be looked at; after that one is asked for. */
+/** Links last one day. Callers can request new ones. */
 const LINK_SECONDS = 86_400
 const NAME_CHARACTERS = 60
 
@@ -24,11 +24,9 @@ export interface Made {
   rows: readonly FileRow[]
   files: readonly CollectedFile[]
   delivered: readonly Extract<PartEnd, { end: 'delivered' }>[]
-  /** Whether all that was asked for is there. */
   complete: boolean
 }
 
-/** The answer to a call whose files are kept. */
 export async function answerOf(
   ctx: Context,
   job: MediaJob,
@@ -87,15 +85,15 @@ const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: TranscriptSpan
   speaker: speaker === null ? null : storable(speaker),
 })
 
-/** A name per file: the caller's, else the first words of what was asked for; the ending says what is in it. */
+/** One name per file: the caller's, or the start of the prompt, with the extension of the detected type. */
 export function fileNames(ask: MediaAsk, files: readonly Pick<CollectedFile, 'facts'>[]): string[] {
   const words = wordsOf(ask).replaceAll(/\s+/g, ' ').trim()
-  // The end of a sentence is not one of a name.
+  // Drops the punctuation at the end of a sentence.
   const stem = ask.name === null ? shorten(words, NAME_CHARACTERS).replace(/[\s.,;:]+$/, '') : words
   return files.map(({ facts: { extension } }) => {
     const ending = `.${extension}`
     const base = stem.toLowerCase().endsWith(ending) ? stem.slice(0, -ending.length) : stem
-    // A name that begins with a dot is hidden on most systems.
+    // A leading dot would hide the file on most systems.
     return `${base.replace(/^\.+/, '').replaceAll('/', ' ').trim() || ask.request.kind}${ending}`
   })
 }

@@ -14,7 +14,7 @@ import {
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 
-/** A file that was made, known for what it is, whose bytes wait to be kept. */
+/** A staged, inspected file. */
 export interface CollectedFile {
   staged: StagedBlob
   facts: MediaFacts
@@ -28,7 +28,7 @@ export interface Collected {
   losses: readonly string[]
 }
 
-/** The most bytes of a vendor's file (contract, part 16; for a video, of one answer). */
+/** Per file, or per response for a video (contract, part 16). */
 const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 64 << 20,
   video: 512 << 20,
@@ -41,12 +41,12 @@ const WANTED: Readonly<Record<MediaKind, MediaFacts['kind']>> = {
   speech: 'audio',
   transcription: 'audio',
 }
-/** Bytes of a second of plain samples: 16 bit, one channel. */
+/** 16-bit mono. */
 const SAMPLE_BYTES = 2
 
 /**
- * Takes what a vendor hands over, believing nothing of it: what is empty, a page, cut off or of another kind is a fault
- * `bad_answer`, and nothing of it stays.
+ * Stages a vendor's result after inspecting it. Empty, truncated or mismatched data is the fault `bad_answer`, and
+ * nothing is kept.
  */
 export async function collect(
   { media, blobs }: { media: Media; blobs: Blobs },
@@ -82,7 +82,7 @@ export async function collect(
     return { staged: await blobs.stage(file.read(), { signal }), facts, revisedPrompt }
   }
 
-  /** Plain samples as a WAV file: nothing in them says what they are, so their rate is taken as given. */
+  /** Wraps raw samples as WAV. Their rate can't be verified. */
   async function plainSamples({ bytes, sampleRate }: MadeSound): Promise<CollectedFile> {
     const staged = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
     const begins = staged.head.toString('latin1', 0, 64).trimStart()
@@ -117,7 +117,7 @@ function tooLarge(error: unknown): never {
 
 function unusable(error: unknown): never {
   if (!(error instanceof UnreadableMedia)) throw error
-  // That nobody could look at it here is not the provider's fault, and it may be fetched again.
+  // The server couldn't inspect the file, which isn't the provider's fault. It may be fetched again.
   if (error.reason === 'busy' || error.reason === 'missing')
     throw new Refusal('unavailable', { message: error.message })
   throw new MediaFault('bad_answer', `The provider’s result can’t be used. ${error.message}`)

@@ -20,8 +20,8 @@ import { type PartRunner, follow, runPart, unclear } from './run-part.ts'
 import { type KeptOffer, type MediaJob, type Part, mediaJobs } from './store.ts'
 
 /**
- * Sees a job to its end from wherever it stands: nothing that left for a vendor leaves again. The job is this process's.
- * Answers it as it is then. Throws `JobLeft` where it is to go on elsewhere, and whatever keeps it from being begun.
+ * Drives a claimed job from any state to its end, and returns its final row. Nothing is sent to a vendor twice. Throws
+ * `JobLeft` if another process must continue, and any error that prevents the start.
  */
 export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<MediaJob> {
   const { db } = ctx.engine.postgres
@@ -35,7 +35,7 @@ export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, dri
 
 const gone = (): never => refuse('not_found', { message: 'The call no longer exists.' })
 
-/** Asks one candidate after the other, for as long as none has taken it up. */
+/** Tries the candidates in order until one accepts. */
 async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {
   const { engine, principal } = ctx
   const inputs = inputsOf(engine, await mediaJobs.inputs(engine.postgres.db, job.id))
@@ -63,10 +63,10 @@ async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driv
   await finish(ctx, job, null, [{ end: 'failed', error, cost: 'nothing' }])
 }
 
-/** Thrown where the operation was cancelled while its request was about to leave. */
+/** The operation was canceled just before its request was sent. */
 class CancelledBefore extends Error {}
 
-/** Null: it is over. Else nobody there took it up, and why. */
+/** Null: done. Otherwise the failures, and the next candidate may be tried. */
 async function tryCandidate(
   ctx: Context<HasMediaGateway>,
   job: MediaJob,
@@ -88,7 +88,7 @@ async function tryCandidate(
     await postgres.db.transaction().execute(async (tx) => {
       await ledger.outlive(tx, call.id)
       if (!(await mediaJobs.send(tx, job.id, processId, sent))) throw new JobLeft()
-      // Behind the row: whoever cancels from now on finds it sent.
+      // Checked after the write, so a later cancellation sees the job as sent.
       if (job.operation_id !== null && (await mediaJobs.isCancelled(tx, job.operation_id))) throw new CancelledBefore()
     })
   } catch (error) {
@@ -114,7 +114,7 @@ async function tryCandidate(
   return null
 }
 
-/** Looks on for what was begun at a vendor; of what may have been it is not known. */
+/** Continues jobs known at the vendor. Requests without a known job have an unknown outcome. */
 async function resume(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {
   const { engine, principal } = ctx
   const { mediaGateway, postgres } = engine
@@ -134,7 +134,7 @@ async function resume(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Dri
   await finish(ctx, job, most, ends)
 }
 
-/** Runs all parts at once. Where one is left to another process all are: what they have begun is known. */
+/** In parallel. If a part is left to another process, all are: their vendor jobs are recorded. */
 async function runParts(
   ctx: Context<HasMediaGateway>,
   job: MediaJob,
@@ -181,7 +181,7 @@ function partsOf(count: number, most: number): Part[] {
 }
 
 const callOf = (job: MediaJob, { slug, endpoint }: MediaOffer): MeteredCall => ({
-  // A further candidate is a call of its own; the answer is known by that of the job.
+  // Each candidate is metered as its own call.
   id: newId(),
   payer: job.payer,
   surface: 'inference',

@@ -40,7 +40,7 @@ after(async () => {
 const code = ({ status, body }: Answer): unknown[] => [status, body.error?.code ?? body.error?.type]
 const picture = { model: 'forest/flux-pro-1.1', prompt: 'a fox' }
 
-test('a call that takes longer than its caller is kept waiting is answered with its operation, and goes on', async () => {
+test('a call that exceeds the inline time returns its operation and continues', async () => {
   const jobs = forest.jobs.length
   forest.script({ media: { job: { polls: 1 } } })
   const answer = await alice.post('/inference/images', picture)
@@ -51,7 +51,7 @@ test('a call that takes longer than its caller is kept waiting is answered with 
   assert.equal(forest.jobs.length, jobs + 1, 'submitted once')
 })
 
-/** Holds every job where it is about to be marked as sent. */
+/** Pauses every job just before it's marked as sent. */
 async function heldBack(): Promise<() => Promise<void>> {
   const { db, pool } = server.app.engine.postgres
   const client = await pool.connect()
@@ -68,13 +68,13 @@ async function heldBack(): Promise<() => Promise<void>> {
   }
 }
 
-test('a job that is cancelled before it was submitted never leaves, and costs nothing', async () => {
+test('a job canceled before submission is never sent and costs nothing', async () => {
   const asked = forest.requests.length
   const letGo = await heldBack()
   const begun = await alice.post('/inference/images', { ...picture, background: true })
   assert.equal(begun.status, 202, begun.text)
   const { id } = begun.body.data
-  // It stands where its next step is to be sent.
+  // Paused before sending.
   const { db } = server.app.engine.postgres
   await until(
     () => sql<{ n: number }>`select count(*)::int as n from pg_stat_activity where wait_event = 'advisory'`.execute(db),
@@ -95,7 +95,7 @@ test('a job that is cancelled before it was submitted never leaves, and costs no
   assert.deepEqual(rows, [])
 })
 
-test('on the instance’s keys an account without credits is refused unasked, one with credits pays, and they run out', async () => {
+test('with instance keys, an account without credits is refused before a request, and credits are spent until they run out', async () => {
   const draw = (n: number) => bob.post('/inference/images', { model: 'house/gpt-image-2', prompt: 'a fox', n })
   const heard = openai.requests.length
   assert.deepEqual(code(await draw(1)), [402, 'insufficient_credits'])
@@ -110,7 +110,7 @@ test('on the instance’s keys an account without credits is refused unasked, on
   assert.match(JSON.stringify(body), /0\.0815/)
 })
 
-/** A disk of a megabyte where the server works on files of media. */
+/** Mounts a 1 MB disk as the media working directory. */
 const mounted = (path: string): boolean => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path], { stdio: 'ignore' })
@@ -127,7 +127,7 @@ const canMount = ((): boolean => {
 })()
 
 test(
-  'where the disk is full a result is not kept, the call says so with 507, and what was made is paid',
+  'when the disk is full, the response is 507, the result isn’t kept, and it’s billed',
   needs(canMount, 'the right to mount'),
   async () => {
     const folder = join(server.app.engine.config.dataDir, 'media')

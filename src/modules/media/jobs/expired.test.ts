@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { adapterOf } from '#gateway/media/vendors/every-adapter.ts'
@@ -14,7 +14,7 @@ const RESULT = '/files/result'
 const lost = (response: Response, path: string): void =>
   json(response, { error: { message: 'This result has expired.' } }, path.includes('410') ? 410 : 404)
 
-/** The jobs of every vendor, each in its own wire: all are done at once, and no result is there any more. */
+/** Responses of every vendor in its own format: each job is done, and its result has expired. */
 function answer({ method, path }: Got, response: Response, origin: string): void {
   const file = `${origin}${path.split('/').slice(0, 2).join('/')}${RESULT}`
   const here = `${origin}${path}`
@@ -33,7 +33,7 @@ function answer({ method, path }: Got, response: Response, origin: string): void
   if (path.endsWith('/get_result')) return json(response, { status: 'Ready', result: { sample: file } })
   if (method === 'POST')
     return json(response, {
-      // Of Black Forest Labs, and of fal.
+      // Black Forest Labs and fal.
       id: 'j',
       polling_url: `${origin}${path.split('/').slice(0, 3).join('/')}/get_result`,
       request_id: '1',
@@ -46,12 +46,12 @@ function answer({ method, path }: Got, response: Response, origin: string): void
 const kinds = ['image', 'video', 'speech', 'transcription'] as const
 const jobs = everyProvider.flatMap(({ id, shape }) => {
   const adapter = adapterOf(endpointAt('http://127.0.0.1', shape, { preset: id }))
-  // Sound and transcripts of fal go the same way as its pictures; at Stability the answer about a job is the file itself.
+  // fal's audio and transcripts work like its images. Stability's status response is the file itself.
   const made = kinds.filter((kind) => adapter[kind]?.how === 'deferred' && (kind === 'image' || kind === 'video'))
   return id === 'stability' ? [] : made.flatMap((kind) => [404, 410].map((status) => ({ id, shape, kind, status })))
 })
 
-/** The operations of all jobs: they wait for the first look at the same time. */
+/** Started together, so that they wait for the first poll at the same time. */
 const begun = new Map<object, string>()
 let server: TestServer
 let alice: Person
@@ -87,7 +87,7 @@ after(async () => {
 })
 
 for (const job of jobs)
-  test(`a ${job.kind} of ${job.id} whose result is ${job.status} is a bad answer of the provider, and is paid`, async () => {
+  test(`an expired result (${job.status}) of a ${job.kind} from ${job.id} is a provider error, and is billed`, async () => {
     const { status, error, cost_usd } = await ended(alice, begun.get(job)!)
     assert.deepEqual([status, error.code, cost_usd], ['failed', 'bad_provider_answer', 0.04], JSON.stringify(error))
   })

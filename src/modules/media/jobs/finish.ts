@@ -17,8 +17,8 @@ import { type MediaJob, type KeptError, type Settlement, keptError, mediaJobs } 
 type Delivered = Extract<PartEnd, { end: 'delivered' }>
 
 /**
- * Writes what came of a job: its files and its answer, or why there is none, all or nothing. `request` null: it was never
- * sent, and nothing is held. Throws `JobLeft` where another process was quicker.
+ * Writes a job's files and response, or its error, atomically. `request` null: it was never sent, so nothing is
+ * reserved. Throws `JobLeft` if another process was first.
  */
 export async function finish(
   ctx: Context<HasMediaGateway>,
@@ -37,7 +37,7 @@ export async function finish(
         return await save(ctx, job, settlement!, delivered, files, ends)
       } catch (error) {
         await discard(files)
-        // Made and paid, though there is no room for it, or its maker has no place there any more.
+        // Generated and billed, but it can't be stored: no space, or the caller lost access.
         if (!(error instanceof Refusal)) throw error
         await endWith(keptError(error))
         return
@@ -93,15 +93,14 @@ async function save(
   })
 }
 
-/** The reason of the first that failed; null: it was cancelled. */
+/** The first failure. Null: canceled. */
 function errorOf(ends: readonly PartEnd[]): KeptError | null {
   const failures = ends.filter((end): end is Extract<PartEnd, { error: Refusal }> => 'error' in end)
-  // Of several reasons the one that costs is told.
+  // An error that costs money takes precedence.
   const told = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
   return told === undefined ? null : keptError(told.error)
 }
 
-/** The payment for all parts together. */
 function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], guarded: boolean): Settlement {
   const offer = job.offer as unknown as MediaOffer
   let cost: Nano | null = 0n
@@ -154,8 +153,8 @@ function costOfPart(
 }
 
 /**
- * The units that are paid. Where the vendor does not say, the files count: pictures by their number and size, the rest
- * by its length.
+ * The billed units. If the vendor doesn't report them, they are computed from the files: image count and size, or
+ * duration.
  */
 function unitsOf({ collected: { units, files } }: Delivered): MediaUnits {
   const seconds = files.reduce((sum, { facts }) => sum + (facts.durationSeconds ?? 0), 0)
@@ -178,7 +177,7 @@ function usageOfPart(request: MediaRequest, end: PartEnd): Usage {
   return usageOf({})
 }
 
-/** Settles what is held on what came of it, durably; harmless when it is done again. */
+/** Settles the reservation durably. Idempotent. */
 export async function settle(
   { ledger, postgres, mediaGateway }: Engine<HasMediaGateway>,
   job: MediaJob,

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addEndpoint, studioServer } from '#test/media/studio.ts'
@@ -27,7 +27,7 @@ after(async () => {
   await vendor?.[Symbol.asyncDispose]()
 })
 
-test('more pictures than a provider makes at once are asked for by further requests, and are one answer and one call', async () => {
+test('more images than one request allows are split into several, with one response and one metered call', async () => {
   const answer = await alice.post('/inference/images', { model, prompt: 'Three kings', n: 3 })
   assert.equal(answer.status, 200, answer.text)
   const { data } = answer.body
@@ -35,11 +35,11 @@ test('more pictures than a provider makes at once are asked for by further reque
   assert.equal(vendor.jobs.length, 3)
   const { rows } = await server.app.engine.postgres.pool.query(`select id from calls where model = $1`, [model])
   assert.equal(rows.length, 1)
-  // Results lie elsewhere: the key does not go there.
+  // Results are at another host, which must not get the key.
   assert.ok(vendor.files!.requests.every(({ headers }) => headers['x-key'] === undefined))
 })
 
-test('of several pictures those that came are kept and paid, and the answer says that some are missing', async () => {
+test('if only some images succeed, they are kept and billed, and the response reports the missing ones', async () => {
   vendor.script({ media: { moderated: true } })
   const answer = await alice.post('/inference/images', { model, prompt: 'Two of three', n: 3 })
   assert.equal(answer.status, 200, answer.text)
@@ -47,7 +47,7 @@ test('of several pictures those that came are kept and paid, and the answer says
   assert.deepEqual([data.files.length, data.cost_usd, data.losses], [2, 0.08, ['n']])
 })
 
-test('a caller who leaves finds what was submitted among the operations, and the picture in the drive', async () => {
+test('after a disconnect, a submitted job is listed as an operation and its image is saved', async () => {
   const before = vendor.jobs.length
   vendor.script({ media: { job: { polls: 2 } } })
   const leaving = new AbortController()
@@ -73,7 +73,7 @@ test('a caller who leaves finds what was submitted among the operations, and the
   assert.equal(vendor.jobs.length, before + 1)
 })
 
-test('a link that has expired before it was fetched is told without its address, and what was made is paid', async () => {
+test('an expired link is reported without its URL, and the result is billed', async () => {
   vendor.script({ media: { link: { expired: true } } })
   const answer = await alice.post('/inference/images', { model, prompt: 'Too late' })
   assert.deepEqual([answer.status, answer.body.error.code], [502, 'bad_provider_answer'], answer.text)
@@ -88,7 +88,7 @@ test('a link that has expired before it was fetched is told without its address,
   )
 })
 
-test('a call that could not be begun leaves nothing behind', async () => {
+test('a call that can’t start leaves nothing behind', async () => {
   const key = await alice.key({ spend_cap_usd: 0.01, spend_cap_period: 'total' })
   const refused = await key.post('/inference/images', { model, prompt: 'Too dear' })
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)

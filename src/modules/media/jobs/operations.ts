@@ -22,11 +22,11 @@ interface Input {
   jobId: Id
 }
 
-/** The time in which the lease of a process that died runs out. */
+/** The lease of a dead process expires within this time. */
 const LEASE_MS = 40_000
 const AGAIN_MS = 1_000
 
-/** Done again by another process wherever it stands: the job's row says what has left for a vendor. */
+/** Repeatable in any state, because the row records what was sent to a vendor. */
 const kind = (name: string): OperationKind<Input, HasMediaGateway> =>
   defineOperation<Input, HasMediaGateway>(name, (ctx, { jobId }, running) => goOn(ctx, jobId, running), {
     repeatable: true,
@@ -42,7 +42,7 @@ const kinds: Readonly<Record<MediaKind, OperationKind<Input, HasMediaGateway>>> 
 }
 export const mediaOperations = Object.values(kinds)
 
-/** Shows a job as an operation, which sees it to its end. Within the caller's transaction, if there is one. */
+/** Creates the operation that drives the job from here. Uses the caller's transaction, if any. */
 export async function showAsOperation(
   ctx: Context<HasMediaGateway>,
   job: Pick<MediaJob, 'id' | 'kind' | 'workspace_id'>,
@@ -84,7 +84,6 @@ async function goOn(
   }
 }
 
-/** The job, for this process alone. */
 async function claimed(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSignal): Promise<MediaJob> {
   const { postgres, processId } = ctx.engine
   const until = performance.now() + LEASE_MS
@@ -113,7 +112,6 @@ function outcomeOf({ result, error, outcome, kind: made }: MediaJob): Outcome {
 
 const known: ReadonlySet<string> = new Set(codes)
 
-/** A refusal as it was kept. */
 export function refusalOf({ type, code = type, message, param, details, headers }: KeptError): Refusal {
   return new Refusal(known.has(code) ? (code as Refusal['code']) : 'internal_error', {
     message,
@@ -123,7 +121,7 @@ export function refusalOf({ type, code = type, message, param, details, headers 
   })
 }
 
-/** Calls whose process or operation ended before they did. */
+/** Adopts jobs whose process or operation ended first. */
 export const mediaSchedules = (engine: Engine<HasMediaGateway>): Schedule[] => [
   every('media.orphans', 10, ({ signal }) => adopt(engine, signal)),
   every('media.retain', 3600, () => mediaJobs.retain(engine.postgres.db)),
@@ -133,7 +131,7 @@ async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Prom
   const { postgres, processId, log } = engine
   for (const { id, status, operation_id: shown } of await mediaJobs.orphans(postgres.db)) {
     if (signal.aborted) return
-    // Nobody waits for it, and nothing of it has left.
+    // Nothing was sent, and no caller waits.
     if (status === 'waiting') {
       await mediaJobs.drop(postgres.db, id)
       continue
@@ -147,7 +145,7 @@ async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Prom
         await mediaJobs.leave(postgres.db, id, processId, null)
         await showAsOperation(ctx, job)
       } else {
-        // Its operation was cancelled or ran out of time while nobody worked on it.
+        // Its operation was canceled or expired while no process worked on it.
         const cancelled = AbortSignal.abort()
         await driveJob(ctx, job, { cancelled, leaving: signal, progress() {} })
       }

@@ -6,7 +6,7 @@ import type { Behalf } from '#core/principal.ts'
 import type { MediaAsk } from '../ask.ts'
 import './store.ts'
 
-/** A video whose file is kept for a day: one of compat-a's. */
+/** A video of compat-a, whose file is kept for one day. */
 export interface PassingVideo extends Pick<Behalf, 'account_id' | 'key_id' | 'held_to'> {
   operation_id: Id
   request: MediaAsk
@@ -15,7 +15,7 @@ export interface PassingVideo extends Pick<Behalf, 'account_id' | 'key_id' | 'he
 
 type Reach = Pick<Behalf, 'account_id' | 'held_to'>
 
-/** A mark within the request that nobody gives from outside. */
+/** Set only by the server. */
 const isPassing = sql<boolean>`request->'passing' = 'true'::jsonb`
 
 const rows = (db: Db) =>
@@ -25,7 +25,7 @@ const rows = (db: Db) =>
     .where('operation_id', 'is not', null)
     .where(isPassing)
 
-/** Narrows a query to this account's jobs; for a key of one workspace, to those of that workspace. */
+/** An account's jobs. A key bound to a workspace sees only that workspace's. */
 const within = <Q extends SelectQueryBuilder<Database, 'media_jobs', object>>(
   query: Q,
   { account_id, held_to }: Reach,
@@ -68,7 +68,6 @@ export const passingVideos = {
     return (await query.execute()).map(read)
   },
 
-  /** Over, and older than this. */
   due: async (db: Db, before: Date): Promise<PassingVideo[]> =>
     (await rows(db).where('status', '=', 'over').where('updated_at', '<', before).limit(100).execute()).map(read),
 }

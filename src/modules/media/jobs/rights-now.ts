@@ -3,8 +3,8 @@ import { scopes as allScopes } from '#core/scopes.ts'
 import type { MediaJob } from './store.ts'
 
 /**
- * The caller who asked for a job, with the rights that they have by now: a video takes minutes, and a member may leave.
- * Null: the account is gone.
+ * Acts as the caller with their current permissions, because a video takes minutes and members may leave. Null: the
+ * account was deleted.
  */
 export const actingNow = <H>(
   engine: Engine<H>,

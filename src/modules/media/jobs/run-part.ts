@@ -19,39 +19,37 @@ import { type Collected, collect } from './collect.ts'
 import { type Driving, JobLeft, type PartEnd, wait } from './part-end.ts'
 import type { Part } from './store.ts'
 
-/** Parts of one call that every request to the vendor uses. */
 export interface PartRunner {
   engine: { media: Media; blobs: Blobs }
   gateway: MediaGateway
   offer: MediaOffer
   account: Id
-  /** Names the connections of this call. */
+  /** Separates this call's connections. */
   party: string
   driving: Driving
-  /** The offer as it is now: its key may be another, or it may serve its caller no more (null). */
+  /** The current offer, because the key may have changed. Null: the caller may no longer use it. */
   again(): Promise<MediaOffer | null>
-  /** Keeps the job that a part has become. */
+  /** Stores the vendor's job. */
   begun(part: Part): Promise<void>
 }
 
-/** A vendor that takes longer to answer one request has lost it. */
+/** After this, the vendor has lost the request. */
 const IMMEDIATE_MS = 590_000
-/** A submit only begins a job. */
+/** Submitting only creates the job. */
 const SUBMIT_MS = 120_000
 const POLL_MS = 60_000
 const CANCEL_MS = 3_000
-/** The most fetches, and looks at a job, that fail before it is given up. */
+/** Failed fetches and polls until a job is given up. */
 const MOST_FETCHES = 5
 const MOST_BLIND = 60
 
-/** Sends a request and sees it to its end. */
 export async function runPart<R extends MediaRequest>(
   runner: PartRunner,
   maker: Immediate<R> | DeferredMaker<R>,
   request: R,
   part: Part,
 ): Promise<PartEnd> {
-  // Cancelled while it was written down as sent: nothing of it has left.
+  // Canceled before anything was sent.
   if (runner.driving.cancelled.aborted) return { end: 'cancelled', cost: 'nothing' }
   return maker.how === 'immediate' ? runAtOnce(runner, maker, request) : submit(runner, maker, request, part)
 }
@@ -79,7 +77,7 @@ async function runAtOnce<R extends MediaRequest>(
     return { end: 'delivered', collected }
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
-    // It was made, whatever keeps it from being fetched or kept here: nobody else is asked, and it is paid.
+    // It was generated, so it's billed and no other provider is tried.
     if (isFull(error)) return noRoom()
     if (!(error instanceof MediaFault || error instanceof Refusal)) return unclear(error)
     if (error instanceof MediaFault) gateway.failed(offer, error)
@@ -87,7 +85,7 @@ async function runAtOnce<R extends MediaRequest>(
   }
 }
 
-/** Sound in the format asked, where the vendor makes another. */
+/** Converts audio if the vendor's format differs from the requested one. */
 async function asAsked(
   { engine, account, offer }: PartRunner,
   request: MediaRequest,
@@ -134,7 +132,7 @@ function failed({ gateway, offer }: PartRunner, error: unknown, how: 'immediate'
   }
 }
 
-/** The disk, or a bucket's quota, takes no more. */
+/** The disk or the bucket quota is full. */
 const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 
@@ -150,7 +148,7 @@ export function unclear(error: unknown): PartEnd {
   return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
 }
 
-/** Looks at a job that is begun there until it is over. Throws `JobLeft` where another process is to go on. */
+/** Polls the vendor's job until it ends. Throws `JobLeft` if another process must continue. */
 export async function follow<R extends MediaRequest>(
   runner: PartRunner,
   maker: DeferredMaker<R>,
@@ -212,7 +210,7 @@ function withdrawn(): never {
   )
 }
 
-/** The vendor knows it no more, or cannot be asked. */
+/** The vendor no longer knows the job, or can't be reached. */
 function lost(error: unknown): PartEnd {
   const why = error instanceof MediaFault ? error.message : 'The provider’s response can’t be understood.'
   const message = `The provider couldn’t be asked for the result, so it’s counted as billed. ${why}`

@@ -17,21 +17,20 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-/** One of a call's requests to the vendor. */
 export interface Part {
-  /** The pictures that it asks for; of others 1. */
+  /** Images requested. 1 for other kinds. */
   n: number
-  /** Null: not known to be begun there. */
+  /** Null: not known to have started. */
   job: VendorJob | null
   losses: readonly string[]
 }
 
-/** An offer without its endpoint: enough to settle a call whose endpoint is gone. */
+/** Enough to settle a call after its endpoint was deleted. */
 export type KeptOffer = Omit<MediaOffer, 'endpoint'> & {
   endpoint: Pick<MediaOffer['endpoint'], 'id' | 'slug' | 'billing'>
 }
 
-/** The error in place of an answer, with what belongs to it beside its body. */
+/** Includes response headers. */
 export type KeptError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
 
 export const keptError = (refusal: Refusal): KeptError => ({
@@ -39,10 +38,9 @@ export const keptError = (refusal: Refusal): KeptError => ({
   ...(refusal.headers && { headers: refusal.headers }),
 })
 
-/** The values that a call is settled with. */
 export type Settlement = Pick<Outcome, 'status' | 'usage' | 'cost' | 'costSource' | 'durationMs'>
 
-/** The result of a call that somebody waits for: an answer, or the error in its place. */
+/** `result` or `error` holds the response. */
 interface MediaJobTable extends Behalf {
   id: Id
   workspace_id: Id
@@ -73,7 +71,6 @@ interface MediaJobInputTable {
 
 type Row = Selectable<MediaJobTable>
 
-/** A call of media as it is worked on. */
 export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offer' | 'parts' | 'outcome' | 'error'> {
   request: MediaAsk
   payer: Payer
@@ -84,7 +81,6 @@ export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offe
   error: KeptError | null
 }
 
-/** A process that is alive. */
 const living = sql`select id from processes where expires_at > now()`
 
 export const mediaJobs = {
@@ -130,7 +126,7 @@ export const mediaJobs = {
         .execute()
     ).map((row) => ({ ...row, facts: row.facts as MediaFacts })),
 
-  /** Takes a job that no living process works on. Null: one does, or it is gone. */
+  /** Claims a job that no live process works on. Null: another process has it, or it was deleted. */
   claim: async (db: Db, id: Id, processId: Id): Promise<MediaJob | null> => {
     const row = await db
       .updateTable('media_jobs')
@@ -142,7 +138,7 @@ export const mediaJobs = {
     return row === undefined ? null : read(row)
   },
 
-  /** Leaves it to whoever takes it next, shown by this operation. */
+  /** Releases the job. `operationId`: the operation that now shows it. */
   leave: async (db: Db, id: Id, processId: Id, operationId: Id | null): Promise<void> => {
     await db
       .updateTable('media_jobs')
@@ -162,7 +158,7 @@ export const mediaJobs = {
     return numUpdatedRows === 1n
   },
 
-  /** Waiting → sent, before anything leaves. False: it was ended meanwhile, or another process has it. */
+  /** Sets a waiting job to sent before anything is sent. False: it has ended, or another process has it. */
   send: async (
     db: Db,
     id: Id,
@@ -192,8 +188,7 @@ export const mediaJobs = {
     return numUpdatedRows === 1n
   },
 
-  /** Sent → waiting: nobody took it up, and nothing is held any more. */
-  /** Whether its operation is to end: what has not left by then does not leave. */
+  /** A canceled job must not be sent. */
   isCancelled: async (db: Db, operationId: Id): Promise<boolean> => {
     const { rows } = await sql<{ cancelled: boolean }>`
       select cancel_requested_at is not null or status <> 'running' as cancelled from operations where id = ${operationId}`.execute(
@@ -211,7 +206,6 @@ export const mediaJobs = {
       .execute()
   },
 
-  /** The job that a part has become at the vendor. */
   begun: async (db: Db, id: Id, place: number, part: Part): Promise<void> => {
     await db
       .updateTable('media_jobs')
@@ -223,7 +217,7 @@ export const mediaJobs = {
       .execute()
   },
 
-  /** Writes a job's result, in the transaction that saves its files. False: another process was quicker. */
+  /** Writes the result in the transaction that saves its files. False: another process was first. */
   end: async (
     db: Db,
     id: Id,
@@ -246,7 +240,7 @@ export const mediaJobs = {
     return numUpdatedRows === 1n
   },
 
-  /** Settled. What it was made from is needed no more. */
+  /** Also deletes the inputs. */
   close: async (db: Db, id: Id): Promise<void> => {
     await mediaJobs.forgetInputs(db, id)
     await db
@@ -265,7 +259,7 @@ export const mediaJobs = {
     await db.deleteFrom('media_jobs').where('id', '=', id).where('status', 'in', ['waiting', 'over']).execute()
   },
 
-  /** Jobs that are not over and on which no living process works, nor an operation that is to come. */
+  /** Unfinished jobs without a live process and without a pending operation. */
   orphans: async (db: Db): Promise<{ id: Id; status: Row['status']; operation_id: Id | null }[]> =>
     await db
       .selectFrom('media_jobs as j')
@@ -289,12 +283,12 @@ export const mediaJobs = {
   },
 }
 
-/** JSON with amounts of money as decimals: its numbers are not exact. */
+/** Money becomes a decimal string, because JSON numbers aren't exact. */
 const write = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
 
 function read({ request, payer, call, offer, parts, outcome, error, ...row }: Row): MediaJob {
-  // The column's type is that of what is written there.
+  // The column type describes writes.
   const paying = payerOf(payer as unknown as WrittenPayer)
   const kept = call as (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | null
   const settlement = outcome as (Omit<Settlement, 'cost'> & { cost: string | null }) | null
@@ -310,7 +304,7 @@ function read({ request, payer, call, offer, parts, outcome, error, ...row }: Ro
   }
 }
 
-/** A payer as JSON has it: amounts are decimals. */
+/** As stored: amounts are decimal strings. */
 type WrittenPayer = Omit<Payer, 'key' | 'budgets'> & {
   key: { id: Id; cap: { nano: string; period: Cap['period'] } | null } | null
   budgets?: readonly (Omit<Budget, 'nano'> & { nano: string | null })[]

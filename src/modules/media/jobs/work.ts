@@ -5,19 +5,15 @@ import type { HasMediaGateway } from '../handles.ts'
 import { driveJob } from './drive-job.ts'
 import { type MediaJob, mediaJobs } from './store.ts'
 
-/** A job that this process works on for a request that waits. */
+/** A job driven by this process while a request waits. */
 export interface InlineJob {
   ended: Promise<MediaJob>
-  /** Cancels the job: nobody wants it any more. */
   cancel(): void
-  /**
-   * Leaves the job: work that is begun at a vendor goes on elsewhere, and `ended` rejects with `JobLeft` as soon as it
-   * can.
-   */
+  /** Leaves the vendor's job to another process. `ended` then rejects with `JobLeft`. */
   leave(): void
 }
 
-/** The jobs of requests that wait in this process. They go on when their caller leaves: what is paid for is kept. */
+/** Jobs of waiting requests. They continue if the caller disconnects, so billed results are kept. */
 export class MediaWork implements AsyncDisposable {
   readonly #log: Log
   readonly #jobs = new Map<Id, InlineJob>()
@@ -35,20 +31,20 @@ export class MediaWork implements AsyncDisposable {
       progress() {},
     })
       .catch(async (error: unknown) => {
-        // Not this process's any more: it is dropped, or goes on, wherever it is found.
+        // Released: dropped or continued by another process.
         const { postgres, processId } = ctx.engine
         await mediaJobs.leave(postgres.db, job.id, processId, null).catch(() => {})
         throw error
       })
       .finally(() => this.#jobs.delete(job.id))
-    // Who waited for it may have left.
+    // The caller may have disconnected.
     ended.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a media call had no result'))
     const inline: InlineJob = { ended, cancel: () => cancelled.abort(), leave: () => leaving.abort() }
     this.#jobs.set(job.id, inline)
     return inline
   }
 
-  /** Leaves work that is begun at a vendor to another process; a request whose answer is its result is waited for. */
+  /** Leaves vendor jobs to other processes. Immediate requests are awaited up to `LATE_MS`. */
   async [Symbol.asyncDispose](): Promise<void> {
     const all = [...this.#jobs.values()]
     for (const job of all) job.leave()
@@ -57,5 +53,5 @@ export class MediaWork implements AsyncDisposable {
   }
 }
 
-/** A server that stops has drained its requests before: what is left of them is cut off. */
+/** The server has already drained its requests when it stops. */
 const LATE_MS = 2_000

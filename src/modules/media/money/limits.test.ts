@@ -29,7 +29,7 @@ before(async () => {
     base_url: `${vendor.origin}/eleven/v1`,
     models: undefined,
   })
-  // Of this model the catalogue knows the limit, 4,096.
+  // The catalogue has the limit of this model, 4,096.
   await addEndpoint(alice, 'oa', at, { preset: 'openai', models: [{ id: 'gpt-4o-mini-tts', kind: 'speech' }] })
   await addEndpoint(alice, 'film', at, {
     models: [
@@ -59,12 +59,12 @@ for (const [title, path, more] of ways)
     ['eleven/short', 20],
     ['oa/gpt-4o-mini-tts', 4_096],
   ] as const)
-    test(`a text that is too long for ${model} is refused by its field, and not sent: ${title}`, async () => {
+    test(`a text over the limit of ${model} is refused with its field and not sent: ${title}`, async () => {
       const capped = await alice.key()
       for (const by of [alice, capped]) {
         if (by === alice && path.startsWith('/compat')) continue
         const before = posts()
-        // A character outside the first plane counts as one.
+        // A surrogate pair counts as one character.
         const refused = await by.post(path, { model, input: '🦊'.repeat(most + 1), ...more })
         assert.deepEqual(code(refused), [400, 'invalid_parameter', 'input'], refused.text)
         assert.match(refused.text, new RegExp(`accepts up to ${most}\\.`))
@@ -72,7 +72,7 @@ for (const [title, path, more] of ways)
       }
     })
 
-test('a text as long as the model takes is sent', async () => {
+test('a text of exactly the maximum length is sent', async () => {
   const key = await alice.key()
   const before = posts()
   const spoken = await key.post('/compat-a/v1/audio/speech', {
@@ -84,7 +84,7 @@ test('a text as long as the model takes is sent', async () => {
   assert.equal(posts(), before + 1)
 })
 
-test('a video without `seconds` is refused by that field where its price depends on it', async () => {
+test('a video without `seconds` is refused if its price depends on the length', async () => {
   const capped = await alice.key({ spend_cap_usd: 5, spend_cap_period: 'total' })
   const ask = (model: string, more: object = {}) => capped.post('/inference/videos', { model, prompt: 'x', ...more })
   assert.deepEqual(code(await ask('film/by-second')), [400, 'missing_parameter', 'seconds'])

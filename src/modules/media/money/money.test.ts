@@ -12,7 +12,7 @@ const model = 'studio/gpt-image-2'
 const pictures = (requests: MediaVendor['requests']): number =>
   requests.filter(({ path }) => path === '/v1/images/generations').length
 
-test('a cap that does not cover the worst case refuses before the provider is asked; what it covers is settled on what came', async () => {
+test('a spend cap below the worst case refuses before any request; otherwise the actual cost is settled', async () => {
   const key = await alice.key({ spend_cap_usd: 0.1, spend_cap_period: 'total' })
   const before = pictures(vendor.requests)
   const refused = await key.post('/inference/images', { model, prompt: 'x', n: 3 })
@@ -27,7 +27,7 @@ test('a cap that does not cover the worst case refuses before the provider is as
   assert.equal(shown.spent_usd, 0.08)
 })
 
-test('under a cap OpenAI’s API is served at the price of what is made: what fits is paid, what does not is refused unasked', async () => {
+test('under a spend cap, affordable OpenAI requests are billed at their cost and others are refused before sending', async () => {
   const key = await alice.key({ spend_cap_usd: 0.05, spend_cap_period: 'total' })
   const ask = (path: string, body: object) => key.post(`/compat-a/v1${path}`, body)
   const spent = async () =>
@@ -47,7 +47,7 @@ test('under a cap OpenAI’s API is served at the price of what is made: what fi
   await until(spent, (usd) => usd === 0.0415)
 })
 
-test('a request whose answer never comes is not repeated and paid as it was held', async () => {
+test('a request without a response isn’t repeated, and its reservation is billed', async () => {
   vendor.script({ on: 'POST /v1/images/generations', garbage: 'no answer' })
   const before = pictures(vendor.requests)
   const key = await alice.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
@@ -65,7 +65,7 @@ test('a request whose answer never comes is not repeated and paid as it was held
   )
 })
 
-test('who is too fast for one provider is served by the next of the same model; both are asked once', async () => {
+test('a rate-limited provider is replaced by the next one with the same model, each asked once', async () => {
   await using other = await openaiMedia()
   await addEndpoint(bob, 'first', vendor, { priority: 0 })
   await addEndpoint(bob, 'second', other, { priority: 1 })
@@ -78,13 +78,13 @@ test('who is too fast for one provider is served by the next of the same model; 
     ['second', 1, 1],
   )
   assert.match(answer.headers.get('x-uk-route')!, /^provider=second; /)
-  // Whoever has one provider hears when to come again.
+  // With a single provider, the response includes `retry-after`.
   vendor.script({ on: 'POST /v1/images/generations', refuses: 'throttle' })
   const alone = await alice.post('/inference/images', { model, prompt: 'too fast' })
   assert.deepEqual([alone.status, alone.body.error.code], [429, 'rate_limited'], alone.text)
 })
 
-test('what is made needs a place: viewers, members who left and keys of other workspaces are refused', async () => {
+test('generated files need a writable workspace: viewers, former members and other workspaces’ keys are refused', async () => {
   const workspace_id = await teamOf(alice, [[bob, 'viewer']])
   const ask = (more: object = {}) => ({ model: 'sim/image', prompt: 'A place', size: '64x64', workspace_id, ...more })
   const viewer = await bob.post('/inference/images', ask())

@@ -9,8 +9,8 @@ import { type Inputs, type MediaAsk, requestFor } from '../ask.ts'
 import { anotherMay, voiced } from '../voiced.ts'
 
 /**
- * Refuses a call that no candidate could be paid for, so that it isn't accepted first and failed later. Holds nothing
- * afterwards: the job reserves its own amount when it starts, in whichever process that is.
+ * Refuses a call that no candidate could be paid for, before accepting it. Reserves nothing: the job does so when it
+ * starts.
  */
 export async function checkPayable(
   engine: Engine<HasVoices>,

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -11,17 +11,17 @@ import type { Person, TestServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { wav } from '#test/vendors/media/made/sound.ts'
 
-/** The length of the sound, and the end of its last word, in seconds: silence follows. */
+/** Length of the audio and end of its last word, in seconds. The rest is silent. */
 const SECONDS = 6
 const LAST_WORD = 1.25
 const USD = 0.0006
 
 const sound = wav(SECONDS, 8_000)
 const word = { start: 0, end: LAST_WORD }
-/** The answer in OpenAI's form. */
+/** In OpenAI's format. */
 const VENDORS_OWN = { text: 'Hi.', duration: LAST_WORD, segments: [{ ...word, id: 0, text: 'Hi.' }] }
 
-/** The answers of every vendor that transcribes, each in its own wire. None of them reports usage that it bills by. */
+/** Responses of every transcription vendor in its own format, without billable usage. */
 function answer({ method, path }: Got, response: Parameters<typeof json>[0], origin: string): void {
   if (path.endsWith('/speech-to-text'))
     return json(response, { text: 'Hi.', language_code: 'en', words: [{ ...word, text: 'Hi.', type: 'word' }] })
@@ -60,7 +60,7 @@ const transcribers = everyProvider.filter(
   ({ id, shape }) => adapterOf(endpointAt('http://127.0.0.1', shape, { preset: id })).transcription !== undefined,
 )
 
-test('the providers that transcribe are known', () => {
+test('all transcription providers are covered', () => {
   for (const id of ['openai', 'groq', 'elevenlabs', 'deepgram', 'fal', 'whisper-cpp'])
     assert.ok(
       transcribers.some((one) => one.id === id),
@@ -68,11 +68,11 @@ test('the providers that transcribe are known', () => {
     )
 })
 
-/** Providers whose answers pass under a cap as they wrote them. */
+/** Providers whose responses are passed through under a spend cap. */
 const passed = new Set<string>()
 
 for (const { id, shape } of transcribers)
-  test(`a transcript of ${id} is billed and timed by the length of the sound, not by its last word`, async () => {
+  test(`a transcript from ${id} is billed and timed by the audio’s length, not by its last word`, async () => {
     const slug = `t-${id}`
     await addEndpoint(
       alice,
@@ -100,7 +100,7 @@ for (const { id, shape } of transcribers)
     assert.equal(inline.status, 200, inline.text)
     for (const { duration_seconds, cost_usd, usage } of [inline.body.data, background])
       assert.deepEqual([duration_seconds, cost_usd, usage.audio_seconds], [SECONDS, USD, SECONDS])
-    // Under a cap an answer is written here with what is billed, or it passes as the provider wrote it.
+    // Under a spend cap, a response is rewritten with the billed length or passed through.
     const capped = JSON.parse(written[1])
     if (isDeepStrictEqual(capped, VENDORS_OWN)) passed.add(id)
     else assert.deepEqual(capped.usage, { type: 'duration', seconds: SECONDS })
@@ -112,7 +112,7 @@ for (const { id, shape } of transcribers)
     assert.deepEqual([total.cost_usd, total.usage.audio_seconds], [4 * USD, 4 * SECONDS])
   })
 
-test('only answers in OpenAI’s own form pass under a cap', () => {
+test('only responses in OpenAI’s own format are passed through under a spend cap', () => {
   assert.ok(passed.has('openai') && passed.has('groq'), [...passed].join())
   for (const id of ['elevenlabs', 'deepgram', 'fal', 'whisper-cpp']) assert.ok(!passed.has(id), id)
 })

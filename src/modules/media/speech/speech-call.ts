@@ -20,26 +20,25 @@ import { anotherMay, voiced } from '../voiced.ts'
 
 type Ctx = Context<HasMediaGateway>
 
-/** The values that a call was settled with. */
 export interface Settled {
   usage: Usage
   cost: Nano | null
 }
 
-/** A text that is being spoken: its first sound is there, so what can be refused has been refused. Disposing leaves it, and settles what is not settled. */
+/** Speech whose first audio has arrived, so refusals are over. Disposing ends it and settles if needed. */
 export interface SpeechCall extends AsyncDisposable {
   id: Id
   offer: MediaOffer
   seed: number
   sound: ShapedSound
   losses: readonly string[]
-  /** The sound from its first byte; once. */
+  /** From the first byte. Iterable once. */
   parts: AsyncIterable<Uint8Array>
-  /** Settles the call once; later calls answer what the first one did. */
+  /** Settles once. Later calls return the first result. */
   settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled
 }
 
-/** Asks one candidate after the other until one speaks. Refuses as `POST /inference/speech` does. */
+/** Tries the candidates in order. Refuses like `POST /inference/speech`. */
 export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> {
   const { engine, principal } = ctx
   const workspaceId = ctx.workspace!.id
@@ -83,7 +82,7 @@ export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> 
   throw refusal ?? new Refusal('no_route')
 }
 
-/** The attempt to have one provider speak, and its money. */
+/** One provider's attempt, with its reservation. */
 class SpeechAttempt {
   readonly #ctx: Ctx
   readonly #candidate: MediaCandidate
@@ -91,7 +90,7 @@ class SpeechAttempt {
   readonly #call: MeteredCall
   readonly #worst: Nano | null
   readonly #place: AnswerPlace
-  /** Ends the vendor's request, or the work of this machine. */
+  /** Aborts the vendor's request or the local engine. */
   readonly #leaving = new AbortController()
   readonly #startedAt = performance.now()
   readonly #watch: Disposable
@@ -114,7 +113,7 @@ class SpeechAttempt {
     })
   }
 
-  /** Throws what the provider did wrong; then nothing is held any more, or it is settled. */
+  /** Throws the provider's fault after releasing or settling the reservation. */
   async start(): Promise<SpeechCall> {
     const { engine, signal } = this.#ctx
     const { mediaGateway, ledger, media } = engine
@@ -163,12 +162,12 @@ class SpeechAttempt {
     }
   }
 
-  /** Whether nobody took it up, so that another provider may be asked. */
+  /** Whether another provider may be tried. */
   passesOn(error: unknown): boolean {
     return this.#settled === null && error instanceof MediaFault
   }
 
-  /** The error to throw: the fault itself where another provider may be asked. */
+  /** Returns the fault itself if another provider may be tried. */
   #failed(error: unknown): unknown {
     const { engine } = this.#ctx
     if (error instanceof MediaFault) engine.mediaGateway.failed(this.#candidate.offer, error)
@@ -190,10 +189,7 @@ class SpeechAttempt {
     }
   }
 
-  /**
-   * Settles on the vendor's own count where it has spoken to the end; else on the whole text, for that is what it was
-   * sent.
-   */
+  /** Uses the vendor's own count after complete speech, otherwise the whole text, because all of it was sent. */
   #settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled {
     if (this.#settled !== null) return this.#settled
     this.#watch[Symbol.dispose]()
@@ -220,20 +216,20 @@ class SpeechAttempt {
   }
 }
 
-/** The first bytes, enough to tell what they are. */
+/** Enough bytes to detect the format. */
 async function firstOf(parts: AsyncIterator<Uint8Array>): Promise<Buffer> {
   const read: Uint8Array[] = []
   for (let size = 0; size < 4;) {
     const next = await parts.next()
     if (next.done) break
-    // A part may hold only until the next is asked for.
+    // The buffer is valid only until the next read.
     read.push(Buffer.from(next.value))
     size += next.value.length
   }
   return Buffer.concat(read)
 }
 
-/** Checks that an answer is sound before anything of it is sent on. */
+/** Checks the format before anything is sent on. */
 function checkSound(format: SpeechRequest['format'], first: Buffer): void {
   const head = first.toString('latin1', 0, 4)
   const fits =

@@ -3,10 +3,10 @@ import { PassThrough } from 'node:stream'
 import type { Media } from '#infra/media/media.ts'
 import type { StagedFile } from '#infra/media/staged-file.ts'
 
-/** The sound of a stream as it is kept aside to be saved at its end. */
+/** Collects streamed audio for saving. */
 export interface SpeechCopy extends AsyncDisposable {
   write(part: Uint8Array): Promise<void>
-  /** The whole of it, until this is disposed of. */
+  /** Valid until disposal. */
   end(): Promise<StagedFile>
 }
 
@@ -15,12 +15,12 @@ const MOST_BYTES = 512 << 20
 export function copyOf(media: Media, signal: AbortSignal): SpeechCopy {
   const through = new PassThrough()
   const staged = media.stage(through, { mostBytes: MOST_BYTES, signal })
-  // Told where it is waited for.
+  // Reported where it's awaited.
   staged.catch((error: unknown) => through.destroy(error as Error))
   through.on('error', () => {})
   return {
     async write(part) {
-      // A part may hold only until the next is asked for.
+      // The buffer is valid only until the next read.
       if (through.write(Buffer.from(part)) || through.destroyed) return
       await Promise.race([once(through, 'drain'), staged])
     },

@@ -44,7 +44,7 @@ const soundIn = (events: readonly SentEvent[]): Buffer =>
     events.filter(({ event }) => event === 'audio.delta').map(({ data }) => Buffer.from(data.audio, 'base64')),
   )
 
-/** What the bytes are, as anybody's player would find out. */
+/** Inspects the bytes like a media player. */
 async function facts(bytes: Uint8Array) {
   const folder = await mkdtemp(join(tmpdir(), 'uk-stream-'))
   const path = join(folder, 'sound')
@@ -62,7 +62,7 @@ async function callOf(id: string): Promise<{ status: string; characters: string;
   return rows[0]
 }
 
-test('a text without a model is spoken by the server itself: deltas of a moment each, what it used, and the end', async () => {
+test('without a model, the built-in engine streams short deltas, then its usage and the end', async () => {
   const events = await allEvents(alice, at, { body: { input: long } })
   const deltas = events.filter(({ event }) => event === 'audio.delta')
   assert.deepEqual(types(events).slice(-2), ['usage', 'audio.completed'])
@@ -89,7 +89,7 @@ test('a text without a model is spoken by the server itself: deltas of a moment 
   assert.deepEqual([call?.status, Number(call?.characters)], ['succeeded', long.length])
 })
 
-test('joined, the deltas of mp3 and opus are one file without a second head, as long as the text', async () => {
+test('the joined mp3 or opus deltas form one file with a single header and the text’s full length', async () => {
   const pcm = soundIn(await allEvents(alice, at, { body: { input: long, voice: 'kal16' } }))
   for (const format of ['mp3', 'opus'] as const)
     for (const model of ['local/flite', 'sim/speech']) {
@@ -108,7 +108,7 @@ test('joined, the deltas of mp3 and opus are one file without a second head, as 
     }
 })
 
-test('a provider’s sound is passed on as it comes, is charged by the character, and saved where that is asked', async () => {
+test('provider audio is streamed as it arrives, billed per character, and saved on request', async () => {
   for (const model of ['studio/tts-1', 'studio/gpt-4o-mini-tts']) {
     const events = await allEvents(alice, at, {
       body: { model, input: 'Hello there, dear listener.', voice: 'nova', format: 'mp3', save: true, name: 'greeting' },
@@ -129,7 +129,7 @@ test('a provider’s sound is passed on as it comes, is charged by the character
   assert.deepEqual([first!.json().model, first!.json().voice, first!.json().response_format], ['tts-1', 'nova', 'mp3'])
 })
 
-test('a voice is named by its slug, its id or its own name; what nobody has is refused', async () => {
+test('a voice can be named by slug, ID or provider name, and unknown voices are refused', async () => {
   const { data } = (await alice.get('/audio/voices?limit=100&provider=local&language=en')).body
   const rms = data.find(({ slug }: { slug: string }) => slug === 'local/rms')
   assert.ok(rms, JSON.stringify(data.slice(0, 3)))
@@ -151,7 +151,7 @@ test('a voice is named by its slug, its id or its own name; what nobody has is r
 })
 
 test(
-  'who names a language or a voice alone is answered by the own engine that has it',
+  'with only a language or a voice, a matching built-in engine is used',
   {
     ...needs((await findProgram('espeak-ng')) !== null, 'espeak-ng'),
   },
@@ -168,7 +168,7 @@ test(
   },
 )
 
-test('who leaves ends the provider’s request, nothing is saved, and the text that was sent is paid', async () => {
+test('a disconnect aborts the provider’s request, nothing is saved, and the sent text is billed', async () => {
   vendor.script({ perChunkDelayMs: 50, times: 1 })
   const before = vendor.requests.length
   const input = 'word '.repeat(800)
@@ -194,7 +194,7 @@ test('who leaves ends the provider’s request, nothing is saved, and the text t
   assert.equal(again.at(-1)!.event, 'audio.completed')
 })
 
-test('an endpoint that is disabled while it speaks is cut off, and its request ends', async () => {
+test('disabling an endpoint ends its running stream and request', async () => {
   const own = { ...endpointTo(vendor.origin), slug: 'annex' }
   const { id } = (await alice.post('/ai-gateway/provider-endpoints', own)).body.data
   vendor.script({ perChunkDelayMs: 50, times: 1 })
@@ -212,7 +212,7 @@ test('an endpoint that is disabled while it speaks is cut off, and its request e
   assert.equal(vendor.requests[before]!.aborted, true)
 })
 
-test('what goes wrong before the first sound is an answer of its own, later an event', async () => {
+test('errors before the first audio are HTTP errors, and later ones are events', async () => {
   const wrong = async (body: object, who: Caller = alice) => {
     const { status, body: answer } = await who.post(at, { input: 'Hello.', ...body })
     return [status, answer.error?.code ?? answer.error?.type, answer.error?.param]

@@ -22,11 +22,11 @@ import { type SpeechCall, startSpeech } from './speech-call.ts'
 
 type Ctx = Context<HasMediaGateway>
 
-/** The most of an event: 200 ms of plain samples, or so many bytes of a file. */
+/** Limits per event: 200 ms of raw samples, or bytes of an encoded file. */
 const DELTA_SECONDS = 0.2
 const DELTA_BYTES = 16 << 10
 
-/** `POST /inference/speech/stream`: the sound as it is made. Who disconnects ends the provider's request. */
+/** `POST /inference/speech/stream`. A disconnect aborts the provider's request. */
 export async function streamSpeech(
   ctx: Ctx,
   { save, ...input }: Input<(typeof mediaEndpoints)['speech_stream']>,
@@ -97,7 +97,7 @@ async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): 
     : numbered('audio.failed', { error })
 }
 
-/** Cuts bytes at whole samples, where they are samples. */
+/** Splits at sample boundaries, if the sample rate is known. */
 function* cut(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
   const most = sampleRate === null ? DELTA_BYTES : Math.round(sampleRate * DELTA_SECONDS) * 2
   for (let at = 0; at < part.length; at += most) {
@@ -128,7 +128,7 @@ async function saved(
     })
     return { file: await shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
   } finally {
-    // Those that were kept are beyond this.
+    // Kept files are unaffected.
     await discard(files)
     ctx.log.debug({ model: offer.slug }, 'a spoken text was saved')
   }
