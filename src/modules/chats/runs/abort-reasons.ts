@@ -1,6 +1,3 @@
-/**
- * The reasons why a run is told to leave its process: a person stopped it, or the server stops. Without either, another
- * process took it over.
- */
+/** Abort reasons of a run's signal. Aborted without one of these, the run was taken over by another process. */
 export const STOPPED = new Error('the run was stopped')
 export const HAND_OVER = new Error('the server stops')

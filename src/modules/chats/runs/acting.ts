@@ -8,7 +8,7 @@ import { type Lender, type Membership, type Principal, membershipIn } from '#cor
 import { scopes as allScopes } from '#core/scopes.ts'
 import type { RunRow } from './run-store.ts'
 
-/** The server acting for the sender of a run's message, within that run. Null when they are gone. */
+/** Creates a context that acts for the run's sender. Null if the sender's account no longer exists. */
 export const actingFor = <H>(
   engine: Engine<H>,
   run: RunRow,
@@ -32,7 +32,10 @@ export const actingFor = <H>(
     signal,
   })
 
-/** A person sent its message and may be asked: no automation, no goal and no agent's tool began it. */
+/**
+ * True for runs started by a person's message, who can answer approval requests. False for automations, goals and
+ * delegated tasks.
+ */
 export const isWatched = ({
   automation_run_id,
   goal_id,
@@ -41,8 +44,8 @@ export const isWatched = ({
   automation_run_id === null && goal_id === null && parent_run_id === null
 
 /**
- * The place, by membership or by a share, of a person who asked something of a chat a while ago. Refuses where they may
- * not run it any more.
+ * Rechecks the sender's access to the chat, by membership or share, because it may have changed since the request.
+ * Throws `insufficient_role` if they can no longer run it.
  */
 export async function placeNow(
   { db, principal }: Context,
@@ -58,7 +61,7 @@ export async function placeNow(
   return place
 }
 
-/** The server acting for a caller whose rights were read just now, as `actAs` acts for one whose were not. */
+/** Like `actAs`, for a principal whose permissions were just loaded. */
 export function onBehalfOf(principal: Principal): Principal {
   const { credential } = principal
   switch (credential.kind) {

@@ -5,7 +5,7 @@ import type { Budget, Nano } from '#core/money.ts'
 import type { Period } from '#core/time.ts'
 import type { RunRow } from './run-store.ts'
 
-/** A run and what its calls count for, and so for each run above it. */
+/** The budgets that count a run's calls. Calls count toward each ancestor's budgets too. */
 export interface RunBudgets {
   run_id: Id
   budget_nano: Nano | null
@@ -19,7 +19,7 @@ export interface RunBudgets {
   automation_run_id: Id | null
 }
 
-/** A run and those above it, itself first, with their budgets as they are now. */
+/** Returns the run's lineage, starting with the run itself, with current budgets. */
 export async function lineageOf({ pool }: Postgres, runId: Id): Promise<RunBudgets[]> {
   const { rows } = await pool.query<RunBudgets>({
     name: 'runs_lineage',
@@ -40,7 +40,7 @@ export async function lineageOf({ pool }: Postgres, runId: Id): Promise<RunBudge
   return rows
 }
 
-/** The same of a run that no goal began and that nobody stands above. */
+/** Budgets of a run without a goal or a parent. */
 export const ownBudgets = (
   run: Pick<RunRow, 'id' | 'budget_nano' | 'chat_id' | 'agent_id' | 'automation_run_id'>,
   agent: Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period'> | null,
@@ -60,13 +60,13 @@ export const ownBudgets = (
 
 const PERIODS: readonly Period[] = ['day', 'week', 'month', 'total']
 
-/** An agent is counted in every period, so that a budget set later knows what was spent. */
+/** Counts an agent's spend in every period, so that a budget set later includes earlier spend. */
 const ofAgent = (id: Id, nano: Nano | null, within: Period | null): Budget[] =>
   PERIODS.map((period) => ({ kind: 'agent', subject: id, nano: period === within ? nano : null, period }))
 
 export const chatBudget = (id: Id, nano: Nano | null): Budget => ({ kind: 'chat', subject: id, nano, period: 'total' })
 
-/** The caps over a call of a run: its own, those of its goal, chat and agent, and so of each run above it. */
+/** Returns the budgets that limit a call: those of its run, goal, chat and agent, and of every ancestor run. */
 export function budgetsOf(lineage: readonly RunBudgets[]): Budget[] {
   const budgets = lineage.flatMap((run): Budget[] => [
     ...(run.budget_nano === null
@@ -78,10 +78,10 @@ export function budgetsOf(lineage: readonly RunBudgets[]): Budget[] {
     chatBudget(run.chat_id, run.chat_nano),
     ...(run.agent_id === null ? [] : ofAgent(run.agent_id, run.agent_nano, run.agent_period)),
   ])
-  // A chat or an agent that stands in the line twice is counted once.
+  // A chat or agent that appears in the lineage twice counts once.
   return [...new Map(budgets.map((budget) => [`${budget.subject} ${budget.period}`, budget])).values()]
 }
 
-/** The budgets of a goal's judge: it is not the agent's work, nor the turn's, so it counts for goal and chat. */
+/** A goal's judge counts toward the goal and the chat only: its calls aren't the agent's work. */
 export const judgesBudgets = (lineage: readonly RunBudgets[]): Budget[] =>
   budgetsOf(lineage).filter(({ kind }) => kind === 'goal' || kind === 'chat')

@@ -8,7 +8,7 @@ import type { Usage } from '#core/usage.ts'
 import { type PendingAction, type RunRow, decimal, firstExpiry } from './run-store.ts'
 
 type Claimed = Pick<RunRow, 'id' | 'fence'>
-/** A change by whoever has claimed it. Undefined when its holder changed or it ended meanwhile. */
+/** Updates the run if this claim still holds. Returns undefined if another process took over or the run ended. */
 const byHolder = (
   db: Db,
   { id, fence }: Claimed,
@@ -23,9 +23,9 @@ const byHolder = (
     .returningAll()
     .executeTakeFirst()
 
-/** Runs as processes claim them, carry them out and leave them. A claim is known by its fence. */
+/** Claims on runs. Each claim increments the run's fence, so writes of an earlier claim are ignored. */
 export const claimStore = {
-  /** Queued → running under this process. Null when it is no longer queued. */
+  /** Queued → running in this process. Undefined if the run is no longer queued. */
   start: (db: Db, id: Id, processId: Id): Promise<RunRow | undefined> =>
     db
       .updateTable('runs')
@@ -42,7 +42,7 @@ export const claimStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** The next run in the line of each of these chats, where nothing runs there. */
+  /** Returns the next queued run of each chat that has no active run. */
   nextOf: async (db: Db, chatIds: readonly Id[]): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select distinct on (chat_id) chat_id, id from runs q
       where chat_id = any(${chatIds}::ulid[]) and status = 'queued'
@@ -51,7 +51,6 @@ export const claimStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** The next in the chat's line, if nothing runs there. */
   next: async (db: Db, chatId: Id): Promise<Id | null> => {
     const { rows } = await sql<{ id: Id }>`select id from runs q where chat_id = ${chatId} and status = 'queued'
         and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))
@@ -59,7 +58,7 @@ export const claimStore = {
     return rows[0]?.id ?? null
   },
 
-  /** Running → running under another claim. */
+  /** Moves a running run to a new claim. */
   takeOver: (db: Db, run: Claimed, processId: Id): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       process_id: processId,
@@ -67,7 +66,7 @@ export const claimStore = {
       adoptions: sql<number>`adoptions + 1`,
     }),
 
-  /** Running → queued, for whoever comes next. */
+  /** Running → queued, so that any process can claim it. */
   release: (db: Db, run: Claimed): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'queued',
@@ -76,7 +75,7 @@ export const claimStore = {
       fence: sql<number>`fence + 1`,
     }),
 
-  /** Ends many runs at once. Runs whose holder changed, or that ended meanwhile, are left out of the answer. */
+  /** Finishes many runs at once. Returns only runs whose claim still holds. */
   async finish(
     db: Db,
     ends: readonly {
@@ -85,7 +84,7 @@ export const claimStore = {
       error: ErrorBody['error'] | null
       payer_error: ErrorBody['error'] | null
       usage: Usage | null
-      /** The cost of this attempt; what the run has cost before stays in the sum. */
+      /** Cost of this attempt, added to the cost of earlier ones. */
       cost: Nano | null
     }[],
   ): Promise<Map<Id, RunRow>> {
@@ -102,7 +101,7 @@ export const claimStore = {
     return new Map(rows.map((row) => [row.id, row]))
   },
 
-  /** Running → waiting for a person. */
+  /** Running → waiting for a decision. */
   pause: (db: Db, run: Claimed, pending: readonly PendingAction[]): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'requires_action',
@@ -112,7 +111,7 @@ export const claimStore = {
       process_id: null,
     }),
 
-  /** A model's turn within it has ended. */
+  /** Saves usage and cost after a model turn. */
   keep: (
     db: Db,
     run: Claimed,
@@ -123,7 +122,7 @@ export const claimStore = {
       ...(cost !== null && { cost_nano: sql<Nano>`coalesce(cost_nano, 0) + ${cost}` }),
     }),
 
-  /** Whether the claim holds, and goes on to hold until the transaction ends. */
+  /** Checks that the claim holds, and locks the run until the transaction ends. */
   isHeld: async (db: Db, { id, fence }: Claimed): Promise<boolean> =>
     (await db
       .selectFrom('runs')

@@ -11,9 +11,9 @@ import { numberedEvents } from './transitions.ts'
 export interface Decision {
   id: string
   decision: 'allow' | 'deny'
-  /** The result to take for the call: it is not carried out. */
+  /** Used as the call's result. The tool isn't called. */
   output?: unknown
-  /** The tool is not asked about again in this chat. */
+  /** Allows this tool for the rest of the chat. */
   remember?: 'chat' | undefined
 }
 
@@ -21,8 +21,8 @@ const DENIED = mistake('The user denied this call.').output
 const UNANSWERED = mistake('No one approved this call in time, so it wasn’t made.').output
 
 /**
- * Decides calls that a run waits with, in a transaction that holds its chat; once none is left it is queued. Refuses for
- * what it does not wait for.
+ * Applies decisions to pending calls, and queues the run once none is pending. Needs the chat lock.
+ * Throws `not_found` for a call that isn't pending.
  */
 export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decision[]): Promise<RunRow> {
   const message = (await messageStore.get(db, run.chat_id, run.output_message_id)) ?? refuse('not_found')
@@ -38,7 +38,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
     if (!action || !call)
       refuse('not_found', { param: `actions.${i}.id`, message: 'The run isn’t waiting for this action.' })
     if (decision === 'allow' && output === undefined) {
-      // A step of this call that had begun is done with: to do it again was allowed once.
+      // Closes an interrupted step of this call, because the approval already allows calling the tool again.
       await stepStore.interrupt(db, run, call.index)
       approved.push({ part: call.index, definition: action.definition ?? null })
       continue
@@ -53,12 +53,12 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
   return runStore.decide(db, run.id, { pending: [...waiting.values()], approved })
 }
 
-/** Denies what nobody has decided in time: the model is told, and the run goes on. */
+/** Denies calls whose approval expired. The model sees the denial and the run continues. */
 export const denyExpired = (db: Db, run: RunRow, at: Date): Promise<RunRow> =>
   decideCalls(
     db,
     run,
-    // One decision an id: vendors use one twice.
+    // Providers can reuse a call ID. Decide each ID once.
     [...new Set(run.pending_actions.filter((action) => isOver(action, at)).map(({ id }) => id))].map((id) => ({
       id,
       decision: 'deny' as const,

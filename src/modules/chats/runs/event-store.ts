@@ -18,14 +18,14 @@ interface RunEventTable {
   data: ColumnType<Record<string, unknown>, string, never>
 }
 
-/** An event of a run's log. */
+/** An event in a run's log. */
 export interface Logged extends RunEvent {
   seq: number
   at: Date
 }
 
 export const eventStore = {
-  /** Inserts events within the transaction of the change that they tell of. */
+  /** Must run in the transaction of the change that the events describe. */
   async insert(db: Db, runId: Id, events: readonly Logged[]): Promise<void> {
     if (events.length === 0) return
     await db
@@ -34,7 +34,7 @@ export const eventStore = {
       .execute()
   },
 
-  /** Inserts events of many runs at once. `json`, so that each comes back byte for byte. */
+  /** Uses `json` instead of `jsonb` to keep each event byte for byte. */
   async insertMany(db: Db, of: readonly { run: Pick<RunRow, 'id'>; events: readonly Logged[] }[]): Promise<void> {
     const rows = of.flatMap(({ run, events }) => events.map((event) => ({ run_id: run.id, ...event })))
     if (rows.length === 0) return
@@ -61,7 +61,7 @@ export const eventStore = {
       .orderBy('seq')
       .execute(),
 
-  /** The last event's number and type, for going on from there. */
+  /** Returns the last event's number and type, or 0 and null. */
   async last(db: Db, runId: Id): Promise<{ seq: number; type: string | null }> {
     const row = await db
       .selectFrom('run_events')
@@ -73,14 +73,14 @@ export const eventStore = {
     return row ?? { seq: 0, type: null }
   },
 
-  /** The given runs that have an event beyond the given one, have come to an end, or are gone. */
+  /** Returns the watched runs that have newer events, have ended, or were deleted. */
   async moved({ pool }: Postgres, watched: readonly { id: Id; seq: number }[]): Promise<{ id: Id; seq: number }[]> {
     const { rows } = await pool.query<{ id: Id; seq: number }>({
       name: 'runs_moved',
       text: `select x.id, x.seq from unnest($1::ulid[], $2::int[]) x(id, seq)
         where exists (select from run_events e where e.run_id = x.id and e.seq > x.seq)
           or not exists (select from runs r where r.id = x.id and (r.status in ('queued', 'running')
-            -- Who waits for no event waits for the end, or for a person to be needed.
+            -- A watcher that needs no events waits for the end or for a pending approval.
             or (r.status = 'requires_action' and x.seq < 2147483647)))`,
       values: [watched.map(({ id }) => id), watched.map(({ seq }) => seq)],
     })

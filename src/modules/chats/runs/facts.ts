@@ -1,7 +1,6 @@
-/** The facts that a run's readers are told, and what can be put together again from them. */
 import type { Part } from '../messages/parts.ts'
 
-/** An event for a run's readers, before it has its number. */
+/** An event without its sequence number. */
 export interface RunEvent {
   type: string
   data: Record<string, unknown>
@@ -11,7 +10,7 @@ type TextPart = Extract<Part, { type: 'text' }>
 type ReasoningPart = Extract<Part, { type: 'reasoning' }>
 type CallPart = Extract<Part, { type: 'tool_call' }>
 
-/** The content that a message's events tell of, for one whose run broke off: what was shown is what is kept. */
+/** Rebuilds a message's content from its events, for an interrupted run: readers keep what they were shown. */
 export function partsOf(messageId: string, facts: Iterable<RunEvent>): Part[] {
   const parts: Part[] = []
   const byIndex = new Map<unknown, TextPart | ReasoningPart>()
@@ -49,20 +48,20 @@ export function partsOf(messageId: string, facts: Iterable<RunEvent>): Part[] {
 }
 
 const SHOWN = new Set(['run.started', 'message.started', 'mcp_server.error'])
-/** Whether a run told its readers more than that it began: then it cannot begin again as if nothing had been. */
+/** Returns whether readers have seen part of an answer. Such a run can't restart from scratch. */
 export const hasShown = (types: Iterable<string>): boolean => [...types].some((type) => !SHOWN.has(type))
 
 const ENDS = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 export const isEnd = (type: string): boolean => ENDS.has(type)
 
 /**
- * The parts that a run whose process died had durably come to, if it can go on from there: the last turn of its model
- * was kept, and since then only tools have answered. Null where the model had begun to say more, or nothing was kept.
+ * Returns the parts from which another process can continue the run: the last saved model turn and later tool results.
+ * Null if nothing was saved or the model had started a new turn.
  */
 export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<RunEvent>): Part[] | null {
   if (content.length === 0) return null
   const told = partsOf(messageId, facts)
-  // A thought without words is kept for its provider and was never told.
+  // Reasoning without text is kept for its provider and emits no events.
   const known = content.filter((part) => part.type !== 'reasoning' || part.text !== '').length
   const further = told.slice(known)
   return further.every((part) => part.type === 'tool_result') ? [...content, ...further] : null

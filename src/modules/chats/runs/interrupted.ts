@@ -20,8 +20,8 @@ export const interrupted = {
 } as const
 
 /**
- * The part of an answer that is kept when another process goes on with it: nothing where its readers saw nothing.
- * Null when it cannot go on.
+ * Returns the parts of the answer that another process can continue from: none if readers saw nothing. `kept` is null
+ * if it can't continue.
  */
 export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
   const events = await eventStore.all(tx, id)
@@ -32,7 +32,7 @@ export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow)
   return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
 }
 
-/** A call of a run's model, or of its judge, that was paid for and that no step tells of. */
+/** A billed call of the run's model or judge that has no step. */
 interface Untold {
   id: Id
   message_id: Id | null
@@ -44,8 +44,9 @@ interface Untold {
 }
 
 /**
- * The cost that the ledger settled for a process that died reaches the message and the run of the call: the estimate is
- * all that anybody will ever know of its cost. Its step is what makes a second delivery harmless.
+ * Adds the cost that the ledger settled for a dead process to the call's message and run. The estimate is the only
+ * known cost.
+ * The inserted step makes a repeated delivery harmless.
  */
 export const interruptedCalls = (engine: Engine): Consumer => ({
   name: 'chats.interrupted_calls',
@@ -70,11 +71,11 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
 })
 
 /**
- * The same for what the process had settled itself before it died, in the moment before its step was written: a call is
- * settled first. Within a transaction of whoever goes on with the run, or judges it anew.
+ * Adds the step of a call that the dead process had settled: calls are settled before their step is written.
+ * Runs in the transaction that resumes the run or repeats the judge's evaluation.
  */
 export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
-  // Whoever tells of the same call at this moment has ended when the run is locked, and its step is seen.
+  // The lock waits for a concurrent insert of the same step, so it is visible below.
   if (!(await runStore.lock(db, run.chat_id, run.id))) return
   const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
       c.cost_source as source, c.created_at as at

@@ -13,8 +13,8 @@ import { jsonPieces } from '#core/json/json-pieces.ts'
 import type { Part } from '../messages/parts.ts'
 
 /**
- * A run's request to a model and what it said, whole: enough to play the run again without asking anybody. How the call
- * went (provider, seed, usage, error) is the result of its step.
+ * A complete request to a model and its answer, enough to replay the run offline. The step's result has provider, seed,
+ * usage and errors.
  */
 export interface ModelRequest {
   request: CanonicalRequest
@@ -22,20 +22,20 @@ export interface ModelRequest {
   finish_reason: string | null
 }
 
-/** A request as its row keeps it, under the id that it is sealed for. */
+/** Sealed with `id` as associated data. */
 export interface SealedRequest {
   id: Id
   sealed: string
 }
 
-/** Bytes of one that is kept: larger ones carry files, which are kept as files. */
+/** Maximum stored size. Larger requests carry files, which are stored separately. */
 const LARGEST = 16 << 20
-/** Up to here compressing costs less than handing it to another thread, where each that waits has memory of its own. */
+/** Up to this size, compressing here costs less than a worker thread and its memory. */
 const AT_ONCE = 32_768
 
 const decompress = promisify(zstdDecompress)
 
-/** Knowing the length, zstd takes memory for that much, and not the 0.8 MB of a stream that may become long. */
+/** With the length pledged, zstd allocates that much instead of 0.8 MB for an unbounded stream. */
 async function compressed(pieces: readonly Buffer[], length: number): Promise<Buffer> {
   const options = { pledgedSrcSize: length }
   if (length <= AT_ONCE) return zstdCompressSync(Buffer.concat(pieces), options)
@@ -44,7 +44,7 @@ async function compressed(pieces: readonly Buffer[], length: number): Promise<Bu
   return Buffer.concat(parts)
 }
 
-/** Writes JSON in pieces, so that a large request doesn't block the event loop. Null if it has more than `LARGEST` bytes. */
+/** Writes JSON in pieces, so that a large request doesn't block the event loop. Null above `LARGEST` bytes. */
 async function piecesOf(asked: ModelRequest, accountId: Id): Promise<{ pieces: Buffer[]; length: number } | null> {
   const pieces: Buffer[] = []
   let length = 0
@@ -58,7 +58,7 @@ async function piecesOf(asked: ModelRequest, accountId: Id): Promise<{ pieces: B
   return { pieces, length }
 }
 
-/** Compressed, then sealed. Null where nothing is to be kept, or it is larger than 16 MiB. */
+/** Compresses, then seals. Null if retention is off or the request is larger than 16 MiB. */
 export async function sealRequest(
   { config, secrets }: Pick<Engine, 'config' | 'secrets'>,
   asked: ModelRequest,
@@ -72,7 +72,7 @@ export async function sealRequest(
   return { id, sealed: secrets.seal(bytes.toString('base64'), id) }
 }
 
-/** The requests of a run's attempt that are still kept, in the order of its steps. */
+/** Returns an attempt's stored requests in step order. */
 export async function requestsOf(
   { postgres: { db }, secrets }: Pick<Engine, 'postgres' | 'secrets'>,
   runId: Id,
@@ -90,8 +90,8 @@ export async function requestsOf(
 }
 
 /**
- * Removes requests older than so many days; all of them where none are kept any more, also one of this moment: its time is
- * rounded to a millisecond, and may lie ahead.
+ * Deletes requests older than `days`. With 0, deletes all without comparing times: `created_at` is rounded to a
+ * millisecond and may be in the future.
  */
 export async function retainRequests(db: Db, days: number): Promise<void> {
   const old = days === 0 ? sql`true` : sql`created_at <= now() - make_interval(days => ${days})`

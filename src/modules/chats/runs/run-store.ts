@@ -16,7 +16,7 @@ declare module '#infra/postgres/tables.ts' {
 export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
 export const isFinished = (status: RunStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled'
-/** The moves that a run allows as it stands. */
+/** Actions available in the run's current status. */
 export const allowedMoves = ({ status }: RunRow): string[] =>
   status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
@@ -27,43 +27,43 @@ interface RunTable extends Behalf {
   chat_id: Id
   workspace_id: Id
   agent_id: Id | null
-  /** The run whose agent began it. */
+  /** The run whose agent started this one. */
   parent_run_id: Generated<Id | null>
-  /** The call there that handed it a task: `<attempt>:<part>`. Null where a tool merely sent a message. */
+  /** The tool call of the parent that delegated this run: `<attempt>:<part>`. Null if a tool only sent a message. */
   parent_call: Generated<string | null>
-  /** The number of runs above it. */
+  /** Number of ancestor runs. */
   depth: Generated<number>
-  /** The cost of those below it: a part of `cost_nano`. */
+  /** Cost of descendant runs, included in `cost_nano`. */
   children_nano: Generated<Nano>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
-  /** The automation that it goes back to, by its own run or by one above. */
+  /** The automation that started this run or one of its ancestors. */
   automation_id: Generated<Id | null>
-  /** The most that it may spend; null: what its payer may. */
+  /** Spend cap; null: only the payer's caps apply. */
   budget_nano: Generated<Nano | null>
   status: RunStatus
   status_reason: string | null
   on_busy: OnBusy
   place: Generated<bigint>
   model: string
-  /** The one that the message named when it was sent; null: its chat chose. */
+  /** The model named in the message; null: the chat's model. */
   named_model: Generated<string | null>
-  /** `approved`: the calls that a person has allowed, read by `approvedCalls`. */
+  /** `approved` holds the allowed calls; read it with `approvedCalls`. */
   options: ColumnType<unknown, string | undefined, string>
   input_message_id: Id
   output_message_id: Id
   pending_actions: ColumnType<PendingAction[], string | undefined, string>
-  /** The time when the first of the actions is denied by itself. */
+  /** When the first pending action is denied automatically. */
   actions_expire_at: Generated<Date | null>
   error: Json<ErrorBody['error'] | null>
-  /** The same with what is told to its account alone; null: there is nothing more. */
+  /** The error with details for its account only; null: no details. */
   payer_error: ColumnType<ErrorBody['error'] | null, never, null>
   usage: Json<Usage | null>
   cost_nano: Generated<Nano | null>
   attempt: Generated<number>
   process_id: Id | null
   fence: Generated<number>
-  /** The number of times that it was taken over from a process that was no more. */
+  /** How many times the run was taken over from a dead process. */
   adoptions: Generated<number>
   cancel_requested_at: Generated<Date | null>
   queued_at: Date
@@ -79,21 +79,21 @@ export interface PendingAction {
   kind: string
   tool: string
   arguments: unknown
-  /** The version of the agent that asks; these three are absent in older rows. */
+  /** Version of the calling agent. This and the next two are absent in older rows. */
   agent_version?: number | null
-  /** The tool's description by its outside server, as a hash; null: it is this server's own. */
+  /** Hash of the description from an external MCP server; null for built-in tools. */
   definition?: string | null
   can_remember?: boolean
   expires_at: string | null
 }
 
-/** A call that a person has allowed: by its place among the parts of the answer, and what the tool was said to be then. */
+/** An allowed call: the part's index in the answer and the tool's definition at that time. */
 export interface ApprovedCall {
   part: number
   definition: string | null
 }
 
-/** The approved calls of a run, as its `options` have them; older ones have a bare place and no definition. */
+/** Reads the allowed calls from `options`. Older rows have a bare part index. */
 export const approvedCalls = ({ options }: { options: unknown }): ApprovedCall[] =>
   ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((one) =>
     typeof one === 'number' ? { part: one, definition: null } : one,
@@ -104,7 +104,7 @@ export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
   return times.length === 0 ? null : new Date(Math.min(...times))
 }
 
-/** A run as it is made. */
+/** A run to insert. */
 export type FreshRun = Pick<
   RunRow,
   | keyof Behalf
@@ -129,7 +129,7 @@ export type FreshRun = Pick<
   | 'updated_at'
 >
 
-/** The row of a run that was made just now by itself, as the table has it. */
+/** Returns the inserted row without reading it back. For runs without a parent or a goal. */
 export const asMade = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
   ...run,
   parent_run_id: null,
@@ -150,7 +150,7 @@ export const asMade = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): R
   completed_at: null,
 })
 
-/** JSON has no whole numbers beyond 2⁵³. */
+/** JSON numbers are exact only up to 2⁵³. */
 export const decimal = (nano: Nano | null): string | null => (nano === null ? null : String(nano))
 
 const UNFINISHED: RunStatus[] = ['queued', 'running', 'requires_action']
@@ -159,7 +159,7 @@ export const runStore = {
   get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 
-  /** Holds the run until the transaction ends. */
+  /** Locks the run until the transaction ends. */
   lock: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
 
@@ -187,7 +187,7 @@ export const runStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** Runs of a chat that are not finished, the one that goes first first. */
+  /** Returns the chat's unfinished runs in execution order. */
   unfinished: (db: Db, chatId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -212,7 +212,7 @@ export const runStore = {
     run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
   ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
 
-  /** Inserts many runs at once, in no order. */
+  /** Inserts many runs. The result has no particular order. */
   async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
     const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =
@@ -230,7 +230,7 @@ export const runStore = {
     return rows
   },
 
-  /** Writes what a person has decided; when nothing is left, it takes its turn again, before all that wait. */
+  /** Saves decisions. With nothing left pending, the run goes back to the head of the queue. */
   decide: (
     db: Db,
     id: Id,
@@ -249,7 +249,7 @@ export const runStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Failed → queued, for a new attempt with an answer of its own. */
+  /** Failed → queued, as a new attempt with a new output message. */
   requeue: (
     db: Db,
     id: Id,
@@ -292,7 +292,7 @@ export const runStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** The run of a task that a call of another run handed on. */
+  /** Returns the run that a tool call delegated. */
   delegated: (db: Db, parentId: Id, call: string): Promise<RunRow | undefined> =>
     db
       .selectFrom('runs')
@@ -301,7 +301,7 @@ export const runStore = {
       .where('parent_call', '=', call)
       .executeTakeFirst(),
 
-  /** The number of tasks that an attempt of a run has handed on. */
+  /** Counts the runs that an attempt delegated. */
   async tasks(db: Db, { id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<number> {
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from runs
       where parent_run_id = ${id} and parent_call like ${`${attempt}:%`}`.execute(db)

@@ -6,20 +6,20 @@ import { type MessageRow, insertable } from '../messages/message-store.ts'
 import type { Logged } from './event-store.ts'
 import { type FreshRun, type RunRow, decimal } from './run-store.ts'
 
-/** The rows that a message leaves behind beside its run once it was taken in. */
+/** Rows to write for an accepted message, besides its run. */
 export interface AcceptedMessage {
   chatId: Id
-  /** The message and the answer to come, which is the chat's head from now on. */
+  /** The message and its pending answer, which becomes the chat's head. */
   messages: readonly [MessageRow, MessageRow]
   at: Date
-  /** Null: it keeps the one it has. */
+  /** Null keeps the current title. */
   title: string | null
   runId: Id
-  /** The events that the run's readers are told first. */
+  /** The run's first events. */
   events: readonly Logged[]
 }
 
-/** Inserts the messages and the run in one statement: the first word of an answer waits for every round trip. */
+/** Uses one statement because each round trip delays the first token. */
 export async function insertSent(
   db: Db,
   { chatId, messages, at, title, runId, events }: AcceptedMessage,
@@ -47,9 +47,9 @@ export async function insertSent(
     .execute()
 }
 
-/** A message to a chat that was found idle, its answer to come and the run that writes it. */
+/** A message to an idle chat, with its answer and run. */
 export interface IdleMessage {
-  /** The time of the chat's last change, as it was found. */
+  /** `updated_at` of the chat when it was read. */
   seen: Date
   input: MessageRow
   output: MessageRow
@@ -60,10 +60,9 @@ export interface IdleMessage {
 }
 
 /**
- * Inserts messages with their runs and events into chats that are as they were found and that nobody holds; answers the
- * place of each run that was begun. Register and parent are looked up one by one: joined, a plan made while the tables
- * were small reads all of them for each batch. What makes a chat busy changes its register, so what is idle by the
- * snapshot is idle.
+ * Inserts messages, runs and events into chats that haven't changed and aren't locked. Returns each new run's place.
+ * Looks up register and parent per row: a join planned while the tables were small would scan them for each batch.
+ * Everything that makes a chat busy also updates its register row, so a chat idle in the snapshot is idle.
  */
 export async function insertIntoIdle({ pool }: Postgres, messages: readonly IdleMessage[]): Promise<Map<Id, bigint>> {
   const given = messages.map(({ seen, input, output, run, title }) => ({

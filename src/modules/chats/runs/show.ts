@@ -14,9 +14,9 @@ import { chatStore } from '../store.ts'
 import { type RunRow, runStore } from './run-store.ts'
 
 /**
- * The run as this reader is told of it. Why it was refused is told in full to whoever sent it, by the key that they sent
- * it with or signed in: another key of theirs need not know of their balance. Nor is the server told on their behalf:
- * what an agent's tool is told, others read too.
+ * Shows the full error only to the account that sent the message, signed in or with the same API key: other keys
+ * shouldn't reveal the account's balance.
+ * The server acting for the sender doesn't see it either, because an agent's tool results have other readers.
  */
 export function visibleTo({ accountId, credential }: Principal, row: RunRow): RunRow {
   if (row.payer_error === null || row.account_id !== accountId) return row
@@ -24,7 +24,7 @@ export function visibleTo({ accountId, credential }: Principal, row: RunRow): Ru
   return sent ? { ...row, error: row.payer_error } : row
 }
 
-/** The run, as all who read the chat are told of it. */
+/** The run as any reader of the chat sees it. */
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
   id: row.id,
   chat_id: row.chat_id,
@@ -68,7 +68,7 @@ export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof 
   run: showRun(run),
 })
 
-/** Events of a run's log, as its readers get them. */
+/** Log events encoded for readers. */
 export class RunEventBatch implements EventBatch {
   readonly #runId: Id
   readonly #logged: readonly Logged[]
@@ -92,7 +92,10 @@ export class RunEventBatch implements EventBatch {
   }
 }
 
-/** A run in the words of a notification; `seconds`: from its start, or from its place in the queue. Null when it is gone. */
+/**
+ * Returns the run as notifications describe it, or null if it was deleted. `seconds` counts from its start, or from
+ * queueing.
+ */
 export async function runToReport(
   postgres: Engine['postgres'],
   id: Id,
@@ -105,7 +108,7 @@ export async function runToReport(
   status: RunRow['status']
   error: string | null
   automated: boolean
-  /** A task that another run handed on. */
+  /** Delegated by another run. */
   delegated: boolean
   status_reason: string | null
 } | null> {
@@ -117,7 +120,7 @@ export async function runToReport(
     accountId: run.account_id,
     chatId: run.chat_id,
     workspaceId: run.workspace_id,
-    // Words that are told outlive the chat.
+    // Notifications outlive a temporary chat, so they must not contain its title.
     title: chat.temporary ? 'a temporary chat' : chat.title,
     seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
     status: run.status,

@@ -35,7 +35,7 @@ export type Step = Pick<
 > & {
   result: object | null
   error: object | null
-  /** The request that the model was asked and its answer, where they are kept. */
+  /** The model request and answer, if stored. */
   request?: SealedRequest | null
 }
 
@@ -48,7 +48,7 @@ export const stepStore = {
       .where(sql<string>`result ->> 'call_id'`, '=', callId)
       .executeTakeFirst()) !== undefined,
 
-  /** The steps of an attempt, in its order. */
+  /** Returns an attempt's steps in order. */
   of: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>): Promise<StepRow[]> =>
     db
       .selectFrom('steps')
@@ -58,7 +58,7 @@ export const stepStore = {
       .orderBy('index')
       .execute(),
 
-  /** A step that begins; null when the claim no longer holds. */
+  /** Inserts a running step and returns its index. Null if the claim no longer holds. */
   async begin(
     db: Db,
     run: Pick<RunRow, 'id' | 'attempt' | 'fence'>,
@@ -84,7 +84,7 @@ export const stepStore = {
       .execute()
   },
 
-  /** A call of a tool that may have been done, and that a person has decided about. */
+  /** Marks a tool call that may have completed as interrupted, once a person has decided about it. */
   async interrupt(db: Db, run: Pick<RunRow, 'id' | 'attempt'>, part: number): Promise<void> {
     await db
       .updateTable('steps')
@@ -96,11 +96,11 @@ export const stepStore = {
       .execute()
   },
 
-  /** A step that has ended. */
+  /** Inserts a finished step. */
   insert: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> =>
     stepStore.insertMany(db, [{ run, step }]),
 
-  /** The same of many runs, one of each. */
+  /** Inserts one finished step per run. */
   async insertMany(db: Db, ended: readonly { run: Pick<RunRow, 'id' | 'attempt'>; step: Step }[]): Promise<void> {
     if (ended.length === 0) return
     const given = ended.map(({ run, step: { cost_nano, request, ...step } }) => ({
@@ -111,7 +111,7 @@ export const stepStore = {
       attempt: run.attempt,
       cost_nano: decimal(cost_nano),
     }))
-    // Runs before it are read once for all: a sub-select of each row would be a look through the table for each.
+    // Reads previous indexes in one query: a subselect per row would scan the table for each.
     const ids = ended.map(({ run }) => run.id)
     await sql`with before as (
         select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id),

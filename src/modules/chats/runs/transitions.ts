@@ -1,4 +1,4 @@
-/** The moves of a run, each within a transaction that holds its chat. */
+/** Status changes of a run. Each needs a transaction that holds the chat lock. */
 import type { AgentRow } from '#modules/agents/service.ts'
 import { type EmittedEvent, writeOutbox, writeOutboxEach } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
@@ -18,14 +18,14 @@ import type { PendingAction, RunRow } from './run-store.ts'
 import { showRun } from './show.ts'
 import { type Step, stepStore } from './step-store.ts'
 
-/** A run that a process has taken, and what its log holds so far. */
+/** A run claimed by this process, with the state of its log. */
 export interface Claim {
   run: RunRow
   output: MessageRow
-  /** The events that were written with the claim: readers have not seen them yet. */
+  /** Events written with the claim, not yet sent to readers. */
   events: Logged[]
   lastSeq: number
-  /** The rows that the transaction that began it read and judged: they need not be asked again. */
+  /** Rows that the same transaction already loaded and checked. */
   known?: {
     principal: Principal
     agent: AgentRow | null
@@ -34,7 +34,7 @@ export interface Claim {
   }
 }
 
-/** The end of a run, as it is written. */
+/** How a run ended. */
 export interface Ending {
   status: 'completed' | 'failed' | 'cancelled'
   parts: Part[]
@@ -43,10 +43,10 @@ export interface Ending {
   finishReason: string | null
   usage: Usage | null
   cost: Nano | null
-  /** The usage of its answer before the call that ended it. */
+  /** Usage of the answer before its last model call. */
   before?: Usage | null
   error: ErrorBody['error'] | null
-  /** The same as its payer alone is told it. */
+  /** The error with details for the payer only. */
   payerError?: ErrorBody['error'] | null
   step: Step | null
 }
@@ -61,7 +61,7 @@ export const startEvents = (run: RunRow, output: MessageRow): RunEvent[] => [
   { type: 'message.started', data: { message: showMessage(output) } },
 ]
 
-/** Told to whoever may read the chat: ids and states, no words. */
+/** Contains IDs and states only, because it goes to everyone who can read the chat. */
 export const runEvent = (
   run: Pick<RunRow, 'id' | 'chat_id' | 'workspace_id' | 'status' | 'goal_id' | 'automation_run_id'>,
   verb: string,
@@ -93,7 +93,7 @@ export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string)
   },
 })
 
-/** The server, going on with what somebody asked for. */
+/** The server, acting on a user's request. */
 const actorOf = ({ account_id, key_id, id, automation_id }: RunRow): Actor => ({
   account_id,
   via: 'server',
@@ -102,13 +102,13 @@ const actorOf = ({ account_id, key_id, id, automation_id }: RunRow): Actor => ({
   ...(automation_id !== null && { automation_id }),
 })
 
-/** Queued → running. Null when somebody else was first. */
+/** Queued → running. Null if another process was first. */
 export async function claim(db: Db, runId: Id, processId: Id): Promise<Claim | null> {
   const run = await claimStore.start(db, runId, processId)
   if (!run) return null
   const output = await messageStore.setStatus(db, run.output_message_id, 'in_progress')
   const { seq, type } = await eventStore.last(db, runId)
-  // One that was released before it had shown anything has told its beginning already.
+  // A run released before it showed anything already has its start events.
   const events = type === null || isEnd(type) ? numberedEvents(startEvents(run, output), seq) : []
   await eventStore.insert(db, runId, events)
   await writeOutbox(db, runEvent(run, 'started'), actorOf(run))
@@ -120,7 +120,7 @@ export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Clai
   return next === null ? null : claim(db, next, processId)
 }
 
-/** A run that is to end. `begun`: its answer was told of. */
+/** A run to finish. `begun`: its start events were written. */
 export interface End {
   run: RunRow
   ending: Ending
@@ -133,13 +133,16 @@ export interface Ended {
   events: Logged[]
 }
 
-/** Ends a run, with all events that tell of it. Null when the claim does not hold any more. */
+/** Finishes a run and writes its events. Null if the claim no longer holds. */
 export async function end(db: Db, one: End): Promise<Ended | null> {
   const [ended] = await endAll(db, [one])
   return ended ?? null
 }
 
-/** The same for many of different chats, in as many statements as for one. In their order; null where the claim no longer holds. */
+/**
+ * Finishes runs of different chats with as many statements as for one. Keeps their order; null where the claim no
+ * longer holds.
+ */
 export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
   const runs = await claimStore.finish(
     db,
@@ -216,7 +219,7 @@ const NOTHING = {
   step: null,
 }
 
-/** Pauses a run until a person has decided. Null when the claim does not hold any more. */
+/** Pauses a run until its calls are decided. Null if the claim no longer holds. */
 export async function pause(
   db: Db,
   before: RunRow,
@@ -232,19 +235,19 @@ export async function pause(
   return events
 }
 
-/** A run that waits, for its turn or for a person, is over at once. */
+/** Cancels a run that is queued or waiting for approval. */
 export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   const events = await eventStore.all(db, run.id)
   const parts = partsOf(run.output_message_id, events)
   const last = events.at(-1)
-  // A retry that waits has the log of the attempts before it.
+  // A queued retry also has the events of earlier attempts.
   const begun = last !== undefined && !isEnd(last.type)
   const ending = { ...NOTHING, status: 'cancelled' as const, parts }
   const ended = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
   return ended?.run ?? run
 }
 
-/** Ends a run from outside, by taking it from whoever had it: what was shown is kept. Null when it had ended. */
+/** Takes a run from its process and ends it with what readers saw. Null if it had already ended. */
 export async function endFromOutside(
   db: Db,
   before: RunRow,
