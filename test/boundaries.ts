@@ -15,6 +15,7 @@ export interface Room {
 }
 
 const AREA = ['core/**', 'infra/**', 'authz/**', 'config.ts', 'modules/*/{contract,service}.ts'] as const
+const APP = ['../web/src/{ui,shared}/**', 'core/**', 'interfaces/{client,schemas}.ts', 'modules/contracts.ts'] as const
 
 export const ROOMS: readonly Room[] = [
   {
@@ -111,16 +112,34 @@ export const ROOMS: readonly Room[] = [
   },
   { files: '../packages/**', is: 'published packages: the typed client', may: [] },
   {
-    files: '../web/**',
-    is: 'the app: React, built by Vite, served at `/app`',
-    may: [
-      'core/**',
-      'interfaces/client.ts',
-      'interfaces/schemas.ts',
-      'interfaces/docs/examples/code.ts',
-      'interfaces/docs/browser/**',
-      'modules/contracts.ts',
-    ],
+    files: '../web/src/{main.tsx,router/**}',
+    is: 'the start of the app and its routes, which load every page',
+    may: ['../web/src/**'],
+  },
+  {
+    files: '../web/src/ui/**',
+    is: 'components without data: fields, dialogs, notices, Markdown, code; React, built by Vite, served at `/app`',
+    may: ['core/**', 'interfaces/client.ts'],
+  },
+  {
+    files: '../web/src/shared/**',
+    is: 'what the shell or several pages use and that knows data: the API client, the session, conversations, keys, uploads',
+    may: APP,
+  },
+  {
+    files: '../web/src/shell/**',
+    is: 'the frame around the pages: navigation, command palette, shortcuts, connection state',
+    may: APP,
+  },
+  {
+    files: '../web/src/developer/**',
+    is: 'the developer pages, which share their request examples with the docs',
+    may: [...APP, 'interfaces/docs/{examples,browser}/**'],
+  },
+  {
+    files: '../web/src/*/**',
+    is: 'a page or a group of pages; pages never import each other',
+    may: APP,
   },
 ]
 
@@ -128,7 +147,7 @@ const below = (path: string): string => (path.startsWith('src/') ? path.slice(4)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
 export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
-const homeOf = (path: string): string => /^src\/modules\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
+const homeOf = (path: string): string => /^(src\/modules|web\/src)\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
 export function isAllowed(from: string, to: string): boolean {

@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/gateway/wire/shared/tool-names.ts: words': 'a name reduced to ASCII',
   'src/gateway/wire/converse/encode-messages.ts: name': 'a name reduced to ASCII',
   'web/src/chats/artefacts/kinds.ts: text': 'where a kind is recognized, never shown',
-  'web/src/chats/markdown/maths.ts: src': 'where a formula ends is looked for, never shown',
+  'web/src/ui/markdown/maths.ts: src': 'where a formula ends is looked for, never shown',
 }
 
 const isBound = (words: string): boolean => /^(?:[\d_]+|most\w*|[A-Z][A-Z_]+(?: .*)?)$/.test(words)

@@ -36,7 +36,7 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "worker-src 'self'",
-  // Only the app's own worker URLs (web/src/install/worker.ts).
+  // Only the app's own worker URLs (web/src/shared/service-worker/worker.ts).
   'trusted-types app-worker',
 ].join('; ')
 

@@ -1,12 +1,13 @@
 import { useState } from 'react'
-import { uk } from '../api.ts'
+import { uk } from '../shared/api.ts'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { usd } from '../ui/text/format.ts'
 import { typedNumber } from '../ui/text/typed-number.ts'
-import { type CreditRequest, refreshMoney } from './queries.ts'
+import type { CreditRequest } from './queries.ts'
+import { refreshMoney } from '../shared/money/credits.ts'
 
 export interface Granting {
   account_id: string

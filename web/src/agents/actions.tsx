@@ -1,15 +1,17 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type Workspace, queryClient, sayError, uk } from '../api.ts'
-import { type Place, usePlacesFor } from '../rights.ts'
+import { type Workspace, queryClient, uk } from '../shared/api.ts'
+import { sayError } from '../ui/calls/errors.ts'
+import { type Place, usePlacesFor } from '../shared/rights.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { type Action, Actions } from '../ui/dialogs/menu.tsx'
 import { say, sayUndo } from '../ui/dialogs/toast.tsx'
 import { ShareDialog } from '../shared/share-dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
-import { type Agent, refreshAgents } from './queries.ts'
+import { useSend } from '../ui/calls/send.ts'
+import { refreshAgents } from './queries.ts'
+import type { Agent } from '../shared/agents/queries.ts'
 
 export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
   const { id, name, status } = agent

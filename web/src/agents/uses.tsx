@@ -1,13 +1,14 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Place } from '../rights.ts'
+import type { Place } from '../shared/rights.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { Paged } from '../ui/more.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
-import { type Agent, agentAutomationsQuery, agentChatsQuery, agentsInQuery } from './queries.ts'
+import { agentAutomationsQuery } from './queries.ts'
+import { type Agent, agentChatsQuery, agentsInQuery } from '../shared/agents/queries.ts'
 
 export function Uses({ agent, place }: { agent: Agent; place: Place }) {
   const { id, workspace_id } = agent

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { queryClient, uk } from '../api.ts'
-import { pagedQuery } from '../paged-query.ts'
+import { queryClient, uk } from '../shared/api.ts'
+import { pagedQuery } from '../shared/paged-query.ts'
 
 export type Automation = Awaited<ReturnType<typeof uk.automations.get>>
 export type AutomationRun = Awaited<ReturnType<typeof uk.automations.runs>>['rows'][number]

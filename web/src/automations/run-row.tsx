@@ -3,7 +3,8 @@ import { Tag } from '../ui/page.tsx'
 import { moment, usd } from '../ui/text/format.ts'
 import { Ago } from '../ui/text/time.tsx'
 import type { AutomationRun } from './queries.ts'
-import { durationOf, runTones, saysDuration, saysRun, saysSkip, saysTrigger } from './words.ts'
+import { durationOf, runTones, saysRun, saysSkip, saysTrigger } from './words.ts'
+import { saysDuration } from '../ui/text/duration.ts'
 
 export function RunRow({ run }: { run: AutomationRun }) {
   const { id, automation_id, status, skip_reason, trigger, created_at, error, cost_usd, attempt } = run

@@ -47,14 +47,5 @@ export function durationOf({ started_at, completed_at }: AutomationRun, now: num
   return Math.max(0, (completed_at === null ? now : Date.parse(completed_at)) - Date.parse(started_at))
 }
 
-/** Formats a duration such as `2 min 5 s`. */
-export function saysDuration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  const seconds = Math.round(ms / 1_000)
-  if (seconds < 60) return `${(ms / 1_000).toFixed(1)} s`
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)]
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`
-}
-
 /** Whether a schedule is a single local time; otherwise it is cron. */
 export const isOnce = (schedule: string | null): boolean => schedule !== null && /^\d{4}-\d{2}-\d{2}T/.test(schedule)

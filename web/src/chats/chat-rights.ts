@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { refusal } from '../api.ts'
-import { usePlace } from '../rights.ts'
-import { type Chat, chatModelQuery } from './queries.ts'
+import { refusal } from '../ui/calls/errors.ts'
+import { usePlace } from '../shared/rights.ts'
+import { chatModelQuery } from './queries.ts'
+import type { Chat } from '../shared/conversation/queries.ts'
 
 export interface ChatRights {
   /** Can send messages and edit the chat; null while loading. */

@@ -1,12 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk, unlessRefused } from '../api.ts'
-import { pagedQuery } from '../paged-query.ts'
-
-export type Chat = Awaited<ReturnType<typeof uk.chats.get>>
-export type Message = Awaited<ReturnType<typeof uk.chats.messages>>['rows'][number]
-export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
-type Streamed<T> = T extends AsyncIterable<infer E> ? E : never
-export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
+import type { Chat } from '../shared/conversation/queries.ts'
+import { uk, unlessRefused } from '../shared/api.ts'
+import { pagedQuery } from '../shared/paged-query.ts'
 
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
@@ -33,12 +28,6 @@ export const foundChatsQuery = (words: string) =>
     enabled: words !== '',
   })
 
-export const settingsQuery = queryOptions({
-  queryKey: ['settings'],
-  queryFn: () => uk.settings.get(),
-  staleTime: 60_000,
-})
-
 /** The model that would answer this person in a chat; null if there is none. Viewers get an error. */
 export const chatModelQuery = (chat: Chat | null) =>
   queryOptions({
@@ -46,15 +35,6 @@ export const chatModelQuery = (chat: Chat | null) =>
     queryKey: ['models', 'of a chat', chat?.id, chat?.model, chat?.agent_id],
     queryFn: async () => (await uk.chats.model({ id: chat!.id })).model,
     enabled: chat !== null,
-  })
-
-/** The server's default model; null if there is none. */
-export const defaultModelQuery = (workspaceId: string | null) =>
-  queryOptions({
-    // Under the models' key: adding or removing a provider can change it.
-    queryKey: ['models', 'default', workspaceId],
-    queryFn: async () => (await uk.chats.default_model({ workspace_id: workspaceId! })).model,
-    enabled: workspaceId !== null,
   })
 
 /** The agent; null: the person can't view it. */

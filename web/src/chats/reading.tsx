@@ -1,9 +1,10 @@
 import { useState } from 'react'
-import { type Workspace, sayError, uk } from '../api.ts'
+import { type Workspace, uk } from '../shared/api.ts'
+import { sayError } from '../ui/calls/errors.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import type { ChatRights } from './chat-rights.ts'
-import type { Chat } from './queries.ts'
+import type { Chat } from '../shared/conversation/queries.ts'
 
 /** Replaces the composer when the person can't write: says why, and what to do. */
 export function Reading({

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { isManaged, useAccount, workspacesQuery } from '../session.ts'
+import { isManaged, useAccount, workspacesQuery } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Rows, Section, Tag } from '../ui/page.tsx'

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, refusal, uk, unlessRefused } from '../api.ts'
+import { everyRow, queryClient, uk, unlessRefused } from '../shared/api.ts'
+import { refusal } from '../ui/calls/errors.ts'
 
 export type Computer = Awaited<ReturnType<typeof uk.computers.get>>
 export type Capability = Computer['my_capabilities'][number]

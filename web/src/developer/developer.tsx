@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Section } from '../ui/page.tsx'
-import { NewKeyDialog } from './keys/key-dialogs.tsx'
-import { newDraft } from './keys/key-draft.ts'
-import { KeyList } from './keys/key-list.tsx'
-import { keysQuery } from './keys/keys.ts'
+import { NewKeyDialog } from '../shared/keys/key-dialogs.tsx'
+import { newDraft } from '../shared/keys/key-draft.ts'
+import { KeyList } from '../shared/keys/key-list.tsx'
+import { keysQuery } from '../shared/keys/keys.ts'
 
 export function Developer() {
   const { data: keys, error, refetch } = useQuery(keysQuery)

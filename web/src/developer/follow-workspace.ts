@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
-import { queryClient } from '../api.ts'
-import { listen } from '../stream.ts'
+import { queryClient } from '../shared/api.ts'
+import { listen } from '../shared/stream.ts'
 
 /** Debounces bursts of events. */
 const GATHER_MS = 400

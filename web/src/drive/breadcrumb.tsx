@@ -1,8 +1,8 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { visible } from '../chats/markdown/plain.ts'
-import type { Workspace } from '../api.ts'
+import { visible } from '../ui/text/visible.ts'
+import type { Workspace } from '../shared/api.ts'
 import { useDrop } from './list/drag.ts'
-import type { Place } from './queries.ts'
+import type { Place } from '../shared/drive/files.ts'
 
 export interface Crumb {
   id: string

@@ -1,7 +1,9 @@
-import { sayError, uk } from '../api.ts'
+import { uk } from '../shared/api.ts'
+import { sayError } from '../ui/calls/errors.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 import { plural } from '../ui/text/format.ts'
-import { type DriveFile, type Place, adopt, changeRows, readAgain, rowsAround } from './queries.ts'
+import { readAgain } from './queries.ts'
+import { type DriveFile, type Place, adopt, changeRows, rowsAround } from '../shared/drive/files.ts'
 import { withUndo } from './undo.ts'
 
 const named = (files: readonly DriveFile[]): string =>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { workspacesQuery } from '../session.ts'
+import { workspacesQuery } from '../shared/session.ts'
 import { Icon } from '../ui/icons.tsx'
-import type { Place } from './queries.ts'
+import type { Place } from '../shared/drive/files.ts'
 import { FolderTree } from './tree/folder-tree.tsx'
 
 /** The drive's layout: the folder tree on wide screens, and the open folder or file. */

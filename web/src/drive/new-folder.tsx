@@ -1,7 +1,8 @@
-import { uk } from '../api.ts'
+import { uk } from '../shared/api.ts'
 import type { Opened } from '../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
-import { type Place, adopt, readAgain, targetOf } from './queries.ts'
+import { readAgain } from './queries.ts'
+import { type Place, adopt, targetOf } from '../shared/drive/files.ts'
 
 export function NewFolder({ place, ...opened }: Opened & { place: Place }) {
   return (

@@ -1,5 +1,5 @@
-import type { Place } from './queries.ts'
-import { UploadButton } from './uploads/upload-button.tsx'
+import type { Place } from '../shared/drive/files.ts'
+import { UploadButton } from '../shared/drive/uploads/upload-button.tsx'
 
 export function Nothing({ place, name, mayWrite }: { place: Place; name: string; mayWrite: boolean }) {
   return (

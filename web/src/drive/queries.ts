@@ -1,26 +1,14 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { type DriveFile, type Place, rowsKey, targetOf } from '../shared/drive/files.ts'
+import { everyRow, queryClient, uk } from '../shared/api.ts'
 
-export type FilePlace = Awaited<ReturnType<typeof uk.drive.place>>
-export type DriveFile = FilePlace['file']
 export type FileVersion = Awaited<ReturnType<typeof uk.drive.content_versions>>['rows'][number]
 export type FileText = Awaited<ReturnType<typeof uk.drive.content>>
 export type GrepRow = Awaited<ReturnType<typeof uk.drive.grep>>['rows'][number]
 export type Share = Awaited<ReturnType<typeof uk.shares.list>>['rows'][number]
 
-export interface Place {
-  workspaceId: string
-  /** Null: the root. */
-  folderId: string | null
-}
-
-export const targetOf = ({ workspaceId, folderId }: Place): { parent_id: string } | { workspace_id: string } =>
-  folderId === null ? { workspace_id: workspaceId } : { parent_id: folderId }
-
 /** The display limit per folder. */
 export const MOST_ROWS = 20_000
-
-export const rowsKey = ({ workspaceId, folderId }: Place): string[] => ['drive', 'rows', folderId ?? workspaceId]
 
 export const rowsQuery = (place: Place) =>
   queryOptions({
@@ -74,17 +62,3 @@ export const bytesAt = (id: string, more: { version?: number; disposition?: 'att
 }
 
 export const readAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive'] })
-
-export const changeRows = (key: readonly string[], change: (rows: readonly DriveFile[]) => DriveFile[]): void =>
-  void queryClient.setQueryData<DriveFile[]>([...key], (rows) => rows && change(rows))
-
-export const rowsAround = ({ workspace_id, parent_id }: Pick<DriveFile, 'workspace_id' | 'parent_id'>): string[] =>
-  rowsKey({ workspaceId: workspace_id, folderId: parent_id })
-
-/** Updates a file in all caches. */
-export function adopt(file: DriveFile): void {
-  changeRows(rowsAround(file), (rows) =>
-    rows.some(({ id }) => id === file.id) ? rows.map((row) => (row.id === file.id ? file : row)) : [file, ...rows],
-  )
-  queryClient.setQueryData<FilePlace>(['drive', 'place', file.id], (place) => place && { ...place, file })
-}

@@ -1,7 +1,7 @@
 import { Button } from '../ui/button.tsx'
 import type { Action } from '../ui/dialogs/menu.tsx'
 import { bytes, plural } from '../ui/text/format.ts'
-import type { DriveFile } from './queries.ts'
+import type { DriveFile } from '../shared/drive/files.ts'
 
 /** The number of selected files with actions; without a selection, the total. */
 export function SelectionBar({

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { refusal, sayError, uk } from '../api.ts'
-import { visible } from '../chats/markdown/plain.ts'
-import { workspacesQuery } from '../session.ts'
+import { uk } from '../shared/api.ts'
+import { refusal, sayError } from '../ui/calls/errors.ts'
+import { visible } from '../ui/text/visible.ts'
+import { workspacesQuery } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
@@ -16,7 +17,8 @@ import { bytes, plural } from '../ui/text/format.ts'
 import { meantWorkspace } from './drive.tsx'
 import { GoneOrNotYours } from './gone.tsx'
 import { iconOf } from './list/kinds.ts'
-import { type DriveFile, readAgain, trashQuery } from './queries.ts'
+import { readAgain, trashQuery } from './queries.ts'
+import type { DriveFile } from '../shared/drive/files.ts'
 
 /** Days until the server deletes trashed files. */
 const KEPT_DAYS = 30

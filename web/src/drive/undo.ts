@@ -1,4 +1,4 @@
-import { sayError } from '../api.ts'
+import { sayError } from '../ui/calls/errors.ts'
 import { say, sayUndo } from '../ui/dialogs/toast.tsx'
 
 /** Reverts an action once it is complete, and returns a message; null: there was nothing to revert. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
-import type { Send } from '../ui/send.ts'
+import type { Send } from '../ui/calls/send.ts'
 
 interface Props {
   title: string

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { uk } from '../api.ts'
-import { keptToken } from '../invitations/token.ts'
-import { leaveFor } from '../security/leaving.ts'
-import { type Shown, hasPasskeys, offersPasskeys, pickPasskey, stopOffering } from '../security/passkey.ts'
-import { waysQuery } from '../security/queries.ts'
+import { uk } from '../shared/api.ts'
+import { keptToken } from '../shared/invitations/token.ts'
+import { leaveFor } from '../shared/sign-in/leaving.ts'
+import { type Shown, hasPasskeys, offersPasskeys, pickPasskey, stopOffering } from '../shared/sign-in/passkey.ts'
+import { waysQuery } from '../shared/sign-in/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 
 /** Other sign-in methods: a passkey, which browsers also suggest in the email field, and the identity provider. */
 export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<void> }) {

@@ -1,9 +1,9 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { uk } from '../api.ts'
-import { forgetEverything } from '../session.ts'
+import { uk } from '../shared/api.ts'
+import { forgetEverything } from '../shared/session.ts'
 import { TextField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { EntryForm } from './entry-form.tsx'
 
 /**

@@ -1,11 +1,11 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import { uk } from '../api.ts'
-import { takeLeaving } from '../security/leaving.ts'
-import { forgetEverything } from '../session.ts'
+import { uk } from '../shared/api.ts'
+import { takeLeaving } from '../shared/sign-in/leaving.ts'
+import { forgetEverything } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 
 /** The identity provider redirects here. Its parameters are removed from the address at once. */
 export function SignedIn() {

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, uk, unlessRefused } from '../api.ts'
+import { everyRow, uk, unlessRefused } from '../shared/api.ts'
 
 export type Chat = Awaited<ReturnType<typeof uk.chats.list>>['rows'][number]
 export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]

@@ -1,17 +1,18 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { queryClient, uk } from '../api.ts'
-import { PathLink } from '../path-link.tsx'
+import { queryClient, uk } from '../shared/api.ts'
+import { PathLink } from '../shared/path-link.tsx'
 import { Button } from '../ui/button.tsx'
 import { Actions } from '../ui/dialogs/menu.tsx'
 import { Paged } from '../ui/more.tsx'
 import { Empty, Refused } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { pageOf } from './page-of.ts'
-import { type Notification, inboxQuery, unreadQuery } from './queries.ts'
+import { type Notification, inboxQuery } from './queries.ts'
+import { unreadQuery } from '../shared/inbox/queries.ts'
 
 const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['inbox'] })
 

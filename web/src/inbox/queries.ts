@@ -1,6 +1,5 @@
-import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../api.ts'
-import { pagedQuery } from '../paged-query.ts'
+import { uk } from '../shared/api.ts'
+import { pagedQuery } from '../shared/paged-query.ts'
 
 export type Notification = Awaited<ReturnType<typeof uk.notifications.list>>['rows'][number]
 
@@ -12,9 +11,3 @@ export const inboxQuery = (only: 'all' | 'unread') =>
       ...from,
     }),
   )
-
-export const unreadQuery = queryOptions({
-  queryKey: ['inbox', 'count'],
-  queryFn: async () => (await uk.notifications.config()).unread_count,
-  staleTime: 60_000,
-})

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { queryClient, refusal, uk } from '../api.ts'
-import { forgetEverything, sessionQuery } from '../session.ts'
+import { queryClient, uk } from '../shared/api.ts'
+import { refusal } from '../ui/calls/errors.ts'
+import { forgetEverything, sessionQuery } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Failure, Refused } from '../ui/notice.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
-import { type Preview, previewQuery } from './queries.ts'
-import { dropToken, keptToken } from './token.ts'
+import { type Preview, previewQuery } from '../shared/invitations/queries.ts'
+import { dropToken, keptToken } from '../shared/invitations/token.ts'
 
 export function InvitationPage() {
   const token = keptToken()

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, uk } from '../api.ts'
+import { queryClient, uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { Page, Rows, Section } from '../ui/page.tsx'
 import { SectionForm } from '../ui/dialogs/section-form.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
-import { receivedQuery } from './queries.ts'
-import { dropToken, keptToken } from './token.ts'
-import { TokenField } from './token-field.tsx'
+import { receivedQuery } from '../shared/invitations/queries.ts'
+import { dropToken, keptToken } from '../shared/invitations/token.ts'
+import { TokenField } from '../shared/invitations/token-field.tsx'
 
 async function settled(): Promise<void> {
   await Promise.all([

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { type Model, uk } from '../api.ts'
+import { type Model, uk } from '../shared/api.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Paged } from '../ui/more.tsx'
 import { Empty } from '../ui/notice.tsx'

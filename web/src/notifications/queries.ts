@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, uk } from '../api.ts'
+import { everyRow, uk } from '../shared/api.ts'
 
 export type Preference = Awaited<ReturnType<typeof uk.notifications.preferences>>['preferences'][number]
 export type Channel = Preference['channel']

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { queryClient } from '../api.ts'
+import { queryClient } from '../shared/api.ts'
 import { browsersQuery } from './queries.ts'
 import { Button } from '../ui/button.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
-import { useSend } from '../ui/send.ts'
-import { canPush, ownSubscription, startPushes, stopPushes } from '../install/push.ts'
+import { useSend } from '../ui/calls/send.ts'
+import { canPush, ownSubscription, startPushes, stopPushes } from '../shared/service-worker/push.ts'
 
 const again = () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey })
 

@@ -1,6 +1,7 @@
 import { useIsMutating, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, sayError, uk } from '../api.ts'
+import { queryClient, uk } from '../shared/api.ts'
+import { sayError } from '../ui/calls/errors.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 import { type Preference, preferencesQuery } from './queries.ts'
 

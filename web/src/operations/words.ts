@@ -18,21 +18,6 @@ export const says: Record<Status, string> = {
   expired: 'timed out',
 }
 
-/** Labels by kind; other kinds show their name. */
-export const kinds: readonly (readonly [kind: string, words: string])[] = [
-  ['inference.text', 'Model response'],
-  ['inference.images', 'Images'],
-  ['inference.videos', 'Video'],
-  ['inference.speech', 'Speech'],
-  ['inference.transcriptions', 'Transcript'],
-  ['chats.send', 'Chat response'],
-  ['computers.exec', 'Command on a computer'],
-  ['computers.create', 'New cloud computer'],
-  ['computers.snapshot', 'Snapshot of a computer'],
-  ['computers.local_inference', 'Local model'],
-]
-export const saysKind = (kind: string): string => kinds.find(([one]) => one === kind)?.[1] ?? kind
-
 export function placeOf({ resource }: Operation): { href: string; words: string } | null {
   if (resource === null) return null
   const { type, id } = resource

@@ -1,4 +1,4 @@
-import { billings } from '../routing/words.ts'
+import { billings } from '../shared/providers/words.ts'
 import { Copy } from '../ui/copy.tsx'
 import { perMillion, plural, usd } from '../ui/text/format.ts'
 import { Rows, Tag } from '../ui/page.tsx'

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { workspacesQuery } from '../session.ts'
-import { shapes } from '../routing/words.ts'
+import { workspacesQuery } from '../shared/session.ts'
+import { shapes } from '../shared/providers/words.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
-import { ModelField } from './model-field.tsx'
+import { ModelField } from '../shared/models/model-field.tsx'
 import { type Wish, newSeed } from './wish.ts'
 
 interface Props {

@@ -1,4 +1,4 @@
-import type { uk } from '../api.ts'
+import type { uk } from '../shared/api.ts'
 import { typedNumber } from '../ui/text/typed-number.ts'
 
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]

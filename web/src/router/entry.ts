@@ -1,7 +1,7 @@
 /** The routes for signed-out users, and the root route. */
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { queryClient } from '../api.ts'
-import { sessionQuery } from '../session.ts'
+import { queryClient } from '../shared/api.ts'
+import { sessionQuery } from '../shared/session.ts'
 import { canonicalPath, canonicalSearch } from '../shell/canonical.ts'
 import { BrokenAlone } from '../shell/states/broken.tsx'
 import { MissingAlone } from '../shell/states/missing.tsx'

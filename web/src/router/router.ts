@@ -1,6 +1,6 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from '../views.ts'
-import { queryClient } from '../api.ts'
+import { agentViewIn, agentsViewIn, automationsViewIn, operationsViewIn } from '../shared/views/lists.ts'
+import { queryClient } from '../shared/api.ts'
 import { firstPartOf, placeIn } from '../computers/place.ts'
 import { computerQuery } from '../computers/queries.ts'
 import { isNew } from '../home/first-run/new.ts'
@@ -9,11 +9,11 @@ import { doorRoutes, entryRoutes, root } from './entry.ts'
 import { shell } from './shell.ts'
 import { modelsIn } from '../models/view.ts'
 import { driveIn, fileIn } from '../drive/where.ts'
-import { workspacesQuery } from '../session.ts'
+import { workspacesQuery } from '../shared/session.ts'
 import { Broken } from '../shell/states/broken.tsx'
 import { Missing } from '../shell/states/missing.tsx'
 import { viewIn as searchIn } from '../search/view.ts'
-import { viewIn } from '../usage/view.ts'
+import { viewIn } from '../shared/views/usage.ts'
 
 const home = createRoute({
   getParentRoute: () => shell,
@@ -178,12 +178,12 @@ const driveFile = createRoute({
 const shared = createRoute({
   getParentRoute: () => shell,
   path: '/shared-with-me',
-  component: lazyRouteComponent(() => import('../shared/shared.tsx'), 'SharedWithMe'),
+  component: lazyRouteComponent(() => import('../shares/shares.tsx'), 'SharedWithMe'),
 })
 const sharedByMe = createRoute({
   getParentRoute: () => shell,
   path: '/shared-by-me',
-  component: lazyRouteComponent(() => import('../shared/shared.tsx'), 'SharedByMe'),
+  component: lazyRouteComponent(() => import('../shares/shares.tsx'), 'SharedByMe'),
 })
 const share = createRoute({
   getParentRoute: () => shell,

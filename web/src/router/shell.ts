@@ -1,8 +1,8 @@
 /** The layout route of all pages for signed-in users. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import { queryClient } from '../api.ts'
-import { keptToken } from '../invitations/token.ts'
-import { sessionQuery } from '../session.ts'
+import { queryClient } from '../shared/api.ts'
+import { keptToken } from '../shared/invitations/token.ts'
+import { sessionQuery } from '../shared/session.ts'
 import { BrokenAlone } from '../shell/states/broken.tsx'
 import { root } from './entry.ts'
 

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Workspace } from '../api.ts'
-import { newDraft } from '../developer/keys/key-draft.ts'
-import { NewKeyDialog } from '../developer/keys/key-dialogs.tsx'
-import { KeyList } from '../developer/keys/key-list.tsx'
-import { keysWithinQuery } from '../developer/keys/keys.ts'
-import { isManaged, namesQuery, workspacesQuery } from '../session.ts'
+import type { Workspace } from '../shared/api.ts'
+import { newDraft } from '../shared/keys/key-draft.ts'
+import { NewKeyDialog } from '../shared/keys/key-dialogs.tsx'
+import { KeyList } from '../shared/keys/key-list.tsx'
+import { keysWithinQuery } from '../shared/keys/keys.ts'
+import { isManaged, namesQuery, workspacesQuery } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
-import { Budget } from './budget.tsx'
+import { Budget } from '../shared/money/budget.tsx'
 
 /** API keys restricted to one workspace, so that a team's programs are capped and counted there. */
 export function GatewayKeys() {

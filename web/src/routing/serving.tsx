@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Provider } from '../api.ts'
+import type { Provider } from '../shared/api.ts'
 import { plural } from '../ui/text/format.ts'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
-import { providersQuery } from './queries.ts'
+import { providersQuery } from '../shared/providers/queries.ts'
 import { StandingLines, StatusTag } from './standing.tsx'
-import { billings, sayShape, sources } from './words.ts'
+import { billings, sayShape, sources } from '../shared/providers/words.ts'
 
 export function Serving() {
   const { data: providers, error, refetch } = useQuery(providersQuery)

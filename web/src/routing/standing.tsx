@@ -1,8 +1,8 @@
-import type { Provider } from '../api.ts'
+import type { Provider } from '../shared/api.ts'
 import { Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { Words } from '../ui/text/words.tsx'
-import { statuses } from './words.ts'
+import { statuses } from '../shared/providers/words.ts'
 
 type Standing = Pick<
   Provider,

@@ -1,4 +1,4 @@
-import type { Piece } from './hit.ts'
+import type { Piece } from '../shared/search/hit.ts'
 
 export const Marked = ({ pieces }: { pieces: readonly Piece[] }) =>
   pieces.map(({ text, found }, at) =>

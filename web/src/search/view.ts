@@ -1,4 +1,4 @@
-import { type HitType, types as known } from './hit.ts'
+import { type HitType, types as known } from '../shared/search/hit.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 
 export interface View {

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { queryClient, uk } from '../api.ts'
-import { useAccount } from '../session.ts'
+import { queryClient, uk } from '../shared/api.ts'
+import { useAccount } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { SectionForm } from '../ui/dialogs/section-form.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 
 export function Password() {

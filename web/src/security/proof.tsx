@@ -1,12 +1,13 @@
 import { type ReactNode, useRef, useState } from 'react'
-import { Said, refusal, uk } from '../api.ts'
-import { useAccount } from '../session.ts'
+import { uk } from '../shared/api.ts'
+import { Said, refusal } from '../ui/calls/errors.ts'
+import { useAccount } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Refused } from '../ui/notice.tsx'
-import { useSend } from '../ui/send.ts'
-import { hasPasskeys, proveWithPasskey } from './passkey.ts'
+import { useSend } from '../ui/calls/send.ts'
+import { hasPasskeys, proveWithPasskey } from '../shared/sign-in/passkey.ts'
 
 /**
  * Runs an action that needs recent authentication. If the server requires it, a dialog asks for it, and the action runs

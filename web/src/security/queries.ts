@@ -1,11 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, uk } from '../api.ts'
-
-export const waysQuery = queryOptions({
-  queryKey: ['ways-in'],
-  queryFn: () => uk.ways_in.list(),
-  staleTime: 300_000,
-})
+import { everyRow, uk } from '../shared/api.ts'
 
 export const passkeysQuery = queryOptions({
   queryKey: ['passkeys'],

@@ -4,7 +4,7 @@ import { Identities } from './identities.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { Password } from './password.tsx'
 import { useProof } from './proof.tsx'
-import { waysQuery } from './queries.ts'
+import { waysQuery } from '../shared/sign-in/queries.ts'
 import { Sessions } from './sessions.tsx'
 
 export function Security() {

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { everyRow, queryClient, uk } from './api.ts'
 import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Failure, Refused, Waiting } from '../ui/notice.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 
 type Access = 'view' | 'edit'
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { queryClient } from '../api.ts'
-import { workspacesQuery } from '../session.ts'
-import { listen } from '../stream.ts'
+import { queryClient } from '../shared/api.ts'
+import { workspacesQuery } from '../shared/session.ts'
+import { listen } from '../shared/stream.ts'
 import { lineIs, lineLost } from './states/line.ts'
 import { lookForVersion } from './states/version.ts'
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { unreadQuery } from '../inbox/queries.ts'
-import { receivedQuery } from '../invitations/queries.ts'
-import { useAccount } from '../session.ts'
+import { unreadQuery } from '../shared/inbox/queries.ts'
+import { receivedQuery } from '../shared/invitations/queries.ts'
+import { useAccount } from '../shared/session.ts'
 import { Icon } from '../ui/icons.tsx'
 import { pagesFor } from './pages.ts'
 

@@ -1,5 +1,5 @@
-import { uk } from '../api.ts'
-import { forgetKept } from '../drive/uploads/keep.ts'
+import { uk } from '../shared/api.ts'
+import { forgetKept } from '../shared/drive/uploads/keep.ts'
 
 /**
  * Signs out and loads a new page, which clears everything of the person from memory. The server ends this browser's
@@ -7,7 +7,7 @@ import { forgetKept } from '../drive/uploads/keep.ts'
  */
 export async function leave(): Promise<void> {
   const { url } = await uk.ways_in.sign_out()
-  await import('../install/push.ts').then(({ forgetPushes }) => forgetPushes()).catch(() => {})
+  await import('../shared/service-worker/push.ts').then(({ forgetPushes }) => forgetPushes()).catch(() => {})
   forgetKept()
   location.assign(url ?? '/app/sign-in')
 }

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { sayError, uk } from '../api.ts'
+import { uk } from '../shared/api.ts'
+import { sayError } from '../ui/calls/errors.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 
 export type Theme = 'system' | 'light' | 'dark'

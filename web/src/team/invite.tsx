@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { type Workspace, queryClient, uk } from '../api.ts'
+import { type Workspace, queryClient, uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
 import { Copy } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { invitedQuery } from './queries.ts'
 
 const roles = [

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Workspace, uk } from '../api.ts'
-import { isManaged, useAccount } from '../session.ts'
+import { type Workspace, uk } from '../shared/api.ts'
+import { isManaged, useAccount } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'

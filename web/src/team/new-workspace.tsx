@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { queryClient, uk } from '../api.ts'
+import { queryClient, uk } from '../shared/api.ts'
 import { Button, type Look } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 
 export function NewWorkspace({ look = 'plain' }: { look?: Look }) {
   const [open, setOpen] = useState(false)

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Workspace, queryClient, uk } from '../api.ts'
+import { type Workspace, queryClient, uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { Failure, Refused } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { invitedQuery } from './queries.ts'
 

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../api.ts'
+import { everyRow, queryClient, uk } from '../shared/api.ts'
 
 export type Member = Awaited<ReturnType<typeof uk.members.list>>['rows'][number]
 

@@ -1,5 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { readFailedAgain, sayError } from '../api.ts'
+import { readFailedAgain } from './calls/failed-queries.ts'
+import { sayError } from './calls/errors.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Heading } from './page.tsx'
@@ -19,13 +21,14 @@ export function Refused({ children }: { children: string | null }) {
 
 /** A failed query. “Try again” retries all failed queries of the page. */
 export function Failure({ what, error, again }: { what: string; error: unknown; again: () => unknown }) {
+  const client = useQueryClient()
   return (
     <div role="alert" className="flex flex-wrap items-center gap-x-4 gap-y-2 border border-line bg-sheet px-4 py-5">
       <p className="min-w-0 flex-1 basis-64">
         <span className="font-medium">{what} can’t be shown.</span>{' '}
         <span className="text-quiet">{sayError(error, true)}</span>
       </p>
-      <Button onClick={() => void Promise.all([again(), readFailedAgain()])}>Try again</Button>
+      <Button onClick={() => void Promise.all([again(), readFailedAgain(client)])}>Try again</Button>
     </div>
   )
 }

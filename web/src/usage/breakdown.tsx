@@ -2,7 +2,7 @@ import type { Usage } from './queries.ts'
 import { short, usd } from '../ui/text/format.ts'
 import { Name } from '../ui/text/words.tsx'
 import { measures } from './measures.ts'
-import type { View } from './view.ts'
+import type { View } from '../shared/views/usage.ts'
 
 type Sums = Usage['total']
 /** `value`: the filter that a click sets; without it, the row can't be clicked. */

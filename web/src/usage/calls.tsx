@@ -6,7 +6,7 @@ import { Failure, Waiting } from '../ui/notice.tsx'
 import { Section, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { type Call, callsQuery } from './queries.ts'
-import type { View } from './view.ts'
+import type { View } from '../shared/views/usage.ts'
 
 export function Calls({ view }: { view: View }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(callsQuery(view))

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { uk } from '../api.ts'
+import { uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { TextField } from '../ui/field.tsx'
-import { useSend } from '../ui/send.ts'
+import { useSend } from '../ui/calls/send.ts'
 import { usd } from '../ui/text/format.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { typedNumber } from '../ui/text/typed-number.ts'
 import { balanceQuery } from './queries.ts'
-import { ownRequestsQuery, refreshMoney } from '../accounts/queries.ts'
+import { ownRequestsQuery, refreshMoney } from '../shared/money/credits.ts'
 
 /** The remaining credits, and a way to request more. Renders nothing for accounts without a balance. */
 export function Credits() {

@@ -1,6 +1,6 @@
 import type { Usage } from './queries.ts'
 import { short, usd } from '../ui/text/format.ts'
-import type { View } from './view.ts'
+import type { View } from '../shared/views/usage.ts'
 
 type Sums = Usage['total']
 

@@ -1,7 +1,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { uk } from '../api.ts'
-import { pagedQuery } from '../paged-query.ts'
-import { type View, dayOf, daysUpTo } from './view.ts'
+import { uk } from '../shared/api.ts'
+import { pagedQuery } from '../shared/paged-query.ts'
+import type { View } from '../shared/views/usage.ts'
+import { dayOf, daysUpTo } from './days.ts'
 
 type Asked = Omit<View, 'measure'>
 export type Usage = Awaited<ReturnType<typeof uk.ai_gateway.usage>>

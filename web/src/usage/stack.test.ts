@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OTHERS, scaleFor, stackOf } from './stack.ts'
-import { daysUpTo, viewIn } from './view.ts'
+import { viewIn } from '../shared/views/usage.ts'
+import { daysUpTo } from './days.ts'
 
 const days = ['2026-11-19', '2026-11-20', '2026-11-21']
 

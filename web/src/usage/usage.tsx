@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useAccount, workspacesQuery } from '../session.ts'
+import { useAccount, workspacesQuery } from '../shared/session.ts'
 import { Button, buttonClass } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
@@ -13,7 +13,8 @@ import { measures } from './measures.ts'
 import { type Usage, csvOf, usageQuery } from './queries.ts'
 import { stackOf } from './stack.ts'
 import { Totals } from './totals.tsx'
-import { type Narrowing, type View, daysUpTo, narrowings } from './view.ts'
+import { type Narrowing, type View, narrowings } from '../shared/views/usage.ts'
+import { daysUpTo } from './days.ts'
 
 const UNNAMED = 'No key (app)'
 const keyName = ({ key_id, name }: Usage['by_key'][number]): string =>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useAccount, workspacesQuery } from '../../session.ts'
+import { useAccount, workspacesQuery } from '../../shared/session.ts'
 import { Tag } from '../../ui/page.tsx'
-import { computersQuery } from '../queries.ts'
+import { computersQuery } from '../../shared/agents/queries.ts'
 import { type Tools, missingGrants } from './tool-groups.ts'
 
 const named = new Intl.ListFormat('en', { type: 'conjunction' })

@@ -1,5 +1,6 @@
 import { typedNumber } from '../../ui/text/typed-number.ts'
-import type { Agent, AgentChanges, AgentVersion } from '../queries.ts'
+import type { AgentChanges, AgentVersion } from '../queries.ts'
+import type { Agent } from '../../shared/agents/queries.ts'
 import type { Tools } from './tool-groups.ts'
 
 export interface AgentDraft {

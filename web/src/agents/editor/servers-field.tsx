@@ -1,11 +1,12 @@
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
-import { type Agent, type Policy, refreshAgents } from '../queries.ts'
+import { useSend } from '../../ui/calls/send.ts'
+import { type Policy, refreshAgents } from '../queries.ts'
+import type { Agent } from '../../shared/agents/queries.ts'
 import { givenServer } from './draft.ts'
 
 /**

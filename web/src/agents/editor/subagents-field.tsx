@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { IconButton } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { type Agent, type Policy, agentsInQuery } from '../queries.ts'
+import type { Policy } from '../queries.ts'
+import { type Agent, agentsInQuery } from '../../shared/agents/queries.ts'
 
 export function SubagentsField({
   subagents,

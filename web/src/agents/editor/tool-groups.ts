@@ -1,5 +1,6 @@
 import type { Capability } from '#core/scopes.ts'
-import type { Agent, Policy } from '../queries.ts'
+import type { Policy } from '../queries.ts'
+import type { Agent } from '../../shared/agents/queries.ts'
 
 export type Tools = Agent['tools']
 

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { agentChatsQuery, agentsInQuery, computersQuery } from '../../agents/queries.ts'
+import { agentChatsQuery, agentsInQuery, computersQuery } from '../../shared/agents/queries.ts'
 import { AreaField } from '../../ui/area-field.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import type { AutomationDraft } from './draft.ts'

@@ -1,4 +1,4 @@
-import type { uk } from '../../api.ts'
+import type { uk } from '../../shared/api.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
 import type { Automation } from '../queries.ts'
 import { isOnce } from '../words.ts'

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { refusal, sayError } from '../../api.ts'
+import { refusal, sayError } from '../../ui/calls/errors.ts'
 import { Failure } from '../../ui/notice.tsx'
 import { useSettled } from '../../ui/typing/settled.ts'
 import { type Firing, firingsQuery } from '../queries.ts'

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { AutomationRun } from '../queries.ts'
-import { durationOf, saysDuration, saysRun, saysSkip } from '../words.ts'
+import { durationOf, saysRun, saysSkip } from '../words.ts'
+import { saysDuration } from '../../ui/text/duration.ts'
 import { moment } from '../../ui/text/format.ts'
 
 const MOST = 30

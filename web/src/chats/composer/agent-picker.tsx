@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { everyRow, uk } from '../../api.ts'
+import { everyRow, uk } from '../../shared/api.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 
 const agentsQuery = (workspaceId: string) =>

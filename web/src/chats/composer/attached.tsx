@@ -1,18 +1,10 @@
 import { useEffect, useRef, useState } from 'react'
-import { sayError, uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
+import { sayError } from '../../ui/calls/errors.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
-import { type Source, inlineSource } from '../temporary/inline.ts'
-
-/** An attached file: uploaded to the drive, or sent inside the message in a temporary chat. */
-export interface Attached {
-  key: number
-  name: string
-  isPicture: boolean
-  /** The bytes, if the file was chosen in this window. */
-  file?: File
-  state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
-}
+import { inlineSource } from '../temporary/inline.ts'
+import type { Attached, Source } from '../../shared/conversation/written.ts'
 
 export interface Attaching {
   files: readonly Attached[]

@@ -1,14 +1,10 @@
 import { type ClipboardEvent, type ReactNode, useEffect, useId, useRef } from 'react'
 import { IconButton } from '../../ui/button.tsx'
-import { useUnsaved } from '../../unsaved.ts'
+import { useUnsaved } from '../../ui/typing/unsaved.ts'
 import { useDroppedFiles } from '../../ui/dropped-files.ts'
 import { Refused } from '../../ui/notice.tsx'
-import { type Attached, AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
-
-export interface Written {
-  text: string
-  files: readonly Attached[]
-}
+import { AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
+import type { Written } from '../../shared/conversation/written.ts'
 
 /**
  * The message field: grows with its text, accepts dropped and pasted files, and shows a stop button during a response.

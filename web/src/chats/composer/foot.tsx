@@ -3,11 +3,12 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { useDraft } from '../../ui/typing/draft.ts'
 import { contentOf } from './content.ts'
-import type { Message } from '../queries.ts'
-import type { Draft } from '../thread/thread.ts'
+import type { Message } from '../../shared/conversation/queries.ts'
+import type { Draft } from '../../shared/conversation/thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'
 import type { FilesGoTo } from './attached.tsx'
-import { Composer, type Written } from './composer.tsx'
+import { Composer } from './composer.tsx'
+import type { Written } from '../../shared/conversation/written.ts'
 
 /** The composer and its notices. It holds the typed text, so that typing renders nothing else. */
 export function Foot({

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { Field, TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
-import { whenChosen } from '../thread/choices.ts'
+import { whenChosen } from '../../shared/conversation/thread/choices.ts'
 import type { Goal } from './queries.ts'
 
 export function GoalDialog({

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 
 export type Goal = Awaited<ReturnType<typeof uk.chats.goal>>
 

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { queryClient, sayError, uk } from '../../api.ts'
+import { queryClient, uk } from '../../shared/api.ts'
+import { sayError } from '../../ui/calls/errors.ts'
 import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
-import { type Chat, approvalsQuery } from '../queries.ts'
+import { approvalsQuery } from '../queries.ts'
+import type { Chat } from '../../shared/conversation/queries.ts'
 
 /** The tools allowed in this chat without asking, to be revoked individually. */
 export function Approvals({ chat: { id, agent_id } }: { chat: Chat }) {

@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, uk } from '../../api.ts'
-import { workspacesQuery } from '../../session.ts'
+import { queryClient, uk } from '../../shared/api.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
-import type { Chat } from '../queries.ts'
-import { whenChosen } from '../thread/choices.ts'
+import { useSend } from '../../ui/calls/send.ts'
+import type { Chat } from '../../shared/conversation/queries.ts'
+import { whenChosen } from '../../shared/conversation/thread/choices.ts'
 
 /** The copied part: the whole chat, or the messages up to one. */
 export type Copying = { how: 'copy' } | { how: 'fork'; messageId: string | null }

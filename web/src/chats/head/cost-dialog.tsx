@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { Failure } from '../../ui/notice.tsx'
 import { number, plural, usd } from '../../ui/text/format.ts'

@@ -1,7 +1,4 @@
-import type { Draft } from '../thread/thread.ts'
-
-type Media = Extract<Exclude<Draft['content'], string>[number], { type: 'image' | 'file' }>
-export type Source = Media['source']
+import type { Source } from '../../shared/conversation/written.ts'
 
 /** The file size limit: a message can have 1 MiB, and base64 adds a third. */
 const MOST_BYTES = 700_000

@@ -1,10 +1,10 @@
-import { queryClient, uk } from '../../api.ts'
+import { queryClient, uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { Refused } from '../../ui/notice.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { Ago } from '../../ui/text/time.tsx'
-import type { Chat } from '../queries.ts'
+import type { Chat } from '../../shared/conversation/queries.ts'
 
 export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: { chat: Chat; onKept: () => void }) {
   const keep = useSend(

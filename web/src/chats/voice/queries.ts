@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 
 /** The transcription model: the first available one; a simulated one only if there is no other. */
 export const listenerQuery = queryOptions({

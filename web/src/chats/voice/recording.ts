@@ -1,4 +1,4 @@
-import { sayError } from '../../api.ts'
+import { sayError } from '../../ui/calls/errors.ts'
 
 export type Recording =
   | { is: 'idle' }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { IconButton } from '../../ui/button.tsx'
 import { listenerQuery } from './queries.ts'
 import { type Recording, endingOf, record, sayFailure } from './recording.ts'

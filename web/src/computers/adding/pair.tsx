@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { uk } from '../../api.ts'
-import { workspacesQuery } from '../../session.ts'
+import { uk } from '../../shared/api.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { type Pairing, refreshComputers } from '../queries.ts'
 
 const Qr = lazy(async () => ({ default: (await import('./qr.tsx')).Qr }))

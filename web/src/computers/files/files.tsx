@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { type DragEvent, useRef, useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'

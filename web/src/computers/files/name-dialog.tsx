@@ -1,4 +1,4 @@
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { ApiError } from '#interfaces/client.ts'
 import type { Opened } from '../../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../../ui/dialogs/name-dialog.tsx'

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { queryClient, uk } from '../../api.ts'
-import { pagedQuery } from '../../paged-query.ts'
+import { queryClient, uk } from '../../shared/api.ts'
+import { pagedQuery } from '../../shared/paged-query.ts'
 
 type Answer = Awaited<ReturnType<typeof uk.computers.fs>>
 export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]

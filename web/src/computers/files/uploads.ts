@@ -1,7 +1,8 @@
 /** Uploads to computers. They continue across pages and connection losses. */
 import { useSyncExternalStore } from 'react'
 import { ApiError, failureOf } from '#interfaces/client.ts'
-import { refusal, sayError, uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
+import { refusal, sayError } from '../../ui/calls/errors.ts'
 import { refreshFolder } from './queries.ts'
 import { folderOf } from './paths.ts'
 

@@ -1,13 +1,13 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Section } from '../../ui/page.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { type Computer, refreshComputers } from '../queries.ts'
 
 export function Delete({ computer: { id, name, kind } }: { computer: Computer }) {

@@ -1,14 +1,14 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { uk } from '../../api.ts'
-import { namesQuery, useAccount, workspacesQuery } from '../../session.ts'
+import { uk } from '../../shared/api.ts'
+import { namesQuery, useAccount, workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { type Computer, refreshComputers } from '../queries.ts'
 
 const about =

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, uk } from '../../api.ts'
+import { queryClient, uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { useOpen } from '../../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
 import { Rows, Section, Tag } from '../../ui/page.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import type { Computer } from '../queries.ts'
 
 type Port = Awaited<ReturnType<typeof uk.computers.ports>>['rows'][number]

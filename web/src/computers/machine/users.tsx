@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queryClient, uk } from '../../api.ts'
+import { queryClient, uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
@@ -8,7 +8,7 @@ import { Actions } from '../../ui/dialogs/menu.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
 import { Empty, Failure, Refused, Waiting } from '../../ui/notice.tsx'
 import { Rows, Section } from '../../ui/page.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import type { Computer } from '../queries.ts'
 
 type User = Awaited<ReturnType<typeof uk.computers.users>>['rows'][number]

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { everyRow, uk } from '../../api.ts'
+import { everyRow, uk } from '../../shared/api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { size } from '../words.ts'
 import { refreshModels } from './queries.ts'
 

@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { type Model, refreshModels } from './queries.ts'
 
 export function MapDialog({

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { Actions } from '../../ui/dialogs/menu.tsx'

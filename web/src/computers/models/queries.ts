@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { queryClient, uk } from '../../api.ts'
+import { queryClient, uk } from '../../shared/api.ts'
 
 export type Inference = Exclude<Awaited<ReturnType<typeof uk.computers.local_inference>>, { operation: unknown }>
 export type Model = Awaited<ReturnType<typeof uk.computers.local_models>>['rows'][number]

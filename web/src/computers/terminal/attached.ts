@@ -1,5 +1,6 @@
 /** The page's side of a terminal: a WebSocket that reconnects and resumes. */
-import { refusal, sayError, uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
+import { refusal, sayError } from '../../ui/calls/errors.ts'
 
 export type LineState =
   | { type: 'connecting' }

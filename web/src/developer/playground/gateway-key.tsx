@@ -1,9 +1,9 @@
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
-import { useSend } from '../../ui/send.ts'
-import { refreshKeys } from '../keys/keys.ts'
+import { useSend } from '../../ui/calls/send.ts'
+import { refreshKeys } from '../../shared/keys/keys.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { readAnswer, requestOf } from '#interfaces/docs/browser/try-it.js'
-import { queryClient } from '../../api.ts'
+import { queryClient } from '../../shared/api.ts'
 import type { Filled } from './draft.ts'
 
 export interface Answer {

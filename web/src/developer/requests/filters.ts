@@ -1,4 +1,4 @@
-import type { uk } from '../../api.ts'
+import type { uk } from '../../shared/api.ts'
 
 /** The filters of the request log, kept in the address. */
 export interface Filters {

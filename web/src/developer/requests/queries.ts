@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
-import { pagedQuery } from '../../paged-query.ts'
+import { uk } from '../../shared/api.ts'
+import { pagedQuery } from '../../shared/paged-query.ts'
 import { type Filters, queryOf } from './filters.ts'
 
 export type LoggedRequest = Awaited<ReturnType<typeof uk.ai_gateway.requests>>['rows'][number]

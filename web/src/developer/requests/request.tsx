@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { refusal } from '../../api.ts'
+import { refusal } from '../../ui/calls/errors.ts'
 import { Copy } from '../../ui/copy.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { everyRow, queryClient, uk } from '../../api.ts'
-import { pagedQuery } from '../../paged-query.ts'
+import { everyRow, queryClient, uk } from '../../shared/api.ts'
+import { pagedQuery } from '../../shared/paged-query.ts'
 
 export type Webhook = Awaited<ReturnType<typeof uk.webhooks.get>>
 export type Delivery = Awaited<ReturnType<typeof uk.webhooks.delivery>>

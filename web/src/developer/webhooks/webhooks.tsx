@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { workspacesQuery } from '../../session.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'

@@ -1,6 +1,6 @@
 import { Button } from '../../ui/button.tsx'
 import { DiffView } from '../versions/diff-view.tsx'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** Asks how to resolve a conflict with another user's edit, with a diff. Both texts are kept as versions. */
 export function Conflict({

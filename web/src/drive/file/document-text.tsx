@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { refusal, sayError } from '../../api.ts'
-import { visible } from '../../chats/markdown/plain.ts'
+import { refusal, sayError } from '../../ui/calls/errors.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { Button } from '../../ui/button.tsx'
 import { Waiting } from '../../ui/notice.tsx'
-import { type DriveFile, linesQuery } from '../queries.ts'
+import { linesQuery } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { NoPreview } from './no-preview.tsx'
 
 const FIRST_LINES = 2_000

@@ -1,7 +1,7 @@
 import { Button } from '../../ui/button.tsx'
 import { download } from '../deeds.ts'
 import { kindWords } from '../list/kinds.ts'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 export function NoPreview({ file, why }: { file: DriveFile; why?: string }) {
   return (

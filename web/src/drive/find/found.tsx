@@ -1,14 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Failure } from '../../ui/notice.tsx'
-import { visible } from '../../chats/markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { FileName } from '../list/file-name.tsx'
 import { iconOf } from '../list/kinds.ts'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { byFile, globFor, piecesOf } from './find.ts'
 
 export interface Within {

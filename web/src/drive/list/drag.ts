@@ -1,9 +1,9 @@
 import { type DragEvent, useState } from 'react'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { move } from '../deeds.ts'
-import type { DriveFile, Place } from '../queries.ts'
-import { droppedIn } from '../uploads/dropped.ts'
-import { uploads } from '../uploads/uploads.ts'
+import type { DriveFile, Place } from '../../shared/drive/files.ts'
+import { droppedIn } from '../../shared/drive/uploads/dropped.ts'
+import { uploads } from '../../shared/drive/uploads/uploads.ts'
 
 /** The files being dragged on this page. Empty for drags from outside. */
 let dragged: readonly DriveFile[] = []

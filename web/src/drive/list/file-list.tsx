@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Icon } from '../../ui/icons.tsx'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { useMarquee } from './marquee.ts'
 import { type Wish, wishOf } from './list-keys.ts'
 import { Row, type RowDeeds, columns as columnClass, rowId } from './row.tsx'

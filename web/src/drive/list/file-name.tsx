@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { visible } from '../../chats/markdown/plain.ts'
-import type { DriveFile } from '../queries.ts'
+import { visible } from '../../ui/text/visible.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** A file name as a link. Bidirectional controls, which could make `exe.txt` look like `txt.exe`, are made visible. */
 export function FileName({ file: { id, kind, name }, tabIndex }: { file: DriveFile; tabIndex?: number }) {

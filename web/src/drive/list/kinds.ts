@@ -1,5 +1,5 @@
 import type { IconName } from '../../ui/icons.tsx'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** The kinds of files, which decide how a file is shown. */
 export type Shown =

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
-import { sayError } from '../../api.ts'
+import { sayError } from '../../ui/calls/errors.ts'
 import { rename } from '../deeds.ts'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 export function RenameField({ file, onDone }: { file: DriveFile; onDone: () => void }) {
   const [name, setName] = useState(file.name)

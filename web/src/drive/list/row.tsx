@@ -1,10 +1,10 @@
 import { type MouseEvent, memo } from 'react'
-import { visible } from '../../chats/markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 
 import { bytes } from '../../ui/text/format.ts'
 import { Ago } from '../../ui/text/time.tsx'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { dragging, useDrop } from './drag.ts'
 import { FileName } from './file-name.tsx'
 import { iconOf, kindWords } from './kinds.ts'

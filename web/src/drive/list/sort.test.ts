@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { sortIn, sortWords, sorted } from './sort.ts'
 
 const row = (name: string, size: number | null): DriveFile =>

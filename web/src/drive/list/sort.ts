@@ -1,4 +1,4 @@
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 export const orders = ['name', 'modified', 'size', 'kind'] as const
 export type Order = (typeof orders)[number]

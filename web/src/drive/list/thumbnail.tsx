@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Icon, type IconName } from '../../ui/icons.tsx'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 import { hasThumbnail } from './kinds.ts'
 
 export function Thumbnail({ file, icon, large = false }: { file: DriveFile; icon: IconName; large?: boolean }) {

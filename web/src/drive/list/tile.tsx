@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { visible } from '../../chats/markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { FileName } from './file-name.tsx'
 import { iconOf } from './kinds.ts'

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { uk } from '../../api.ts'
+import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { CheckField, SelectField } from '../../ui/field.tsx'
 import { Refused } from '../../ui/notice.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { moment } from '../../ui/text/format.ts'
-import type { DriveFile } from '../queries.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 const times = [
   ['3600', '1 hour'],

@@ -1,10 +1,10 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useState } from 'react'
-import { type Workspace, everyRow, uk } from '../../api.ts'
-import { visible } from '../../chats/markdown/plain.ts'
+import { type Workspace, everyRow, uk } from '../../shared/api.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { useDrop } from '../list/drag.ts'
-import type { Place } from '../queries.ts'
+import type { Place } from '../../shared/drive/files.ts'
 
 const foldersQuery = ({ workspaceId, folderId }: Place) =>
   queryOptions({

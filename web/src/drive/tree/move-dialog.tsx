@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { workspacesQuery } from '../../session.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { plural } from '../../ui/text/format.ts'
 import { move } from '../deeds.ts'
-import type { DriveFile, Place } from '../queries.ts'
+import type { DriveFile, Place } from '../../shared/drive/files.ts'
 import { FolderTree } from './folder-tree.tsx'
 
 /** Moves files to a folder chosen from the tree: the keyboard alternative to dragging. */

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import { visible } from '../../chats/markdown/plain.ts'
+import { visible } from '../../ui/text/visible.ts'
 import { hunksOf } from './lines.ts'
 
 const looks = {

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { uk } from '../../api.ts'
-import type { DriveFile } from '../queries.ts'
+import { uk } from '../../shared/api.ts'
+import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** Larger texts are read line by line and can't be edited here. */
 export const MOST_EDITED_BYTES = 2e6

@@ -1,23 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { uk } from '../../api.ts'
-import { namesQuery, useAccount } from '../../session.ts'
+import { uk } from '../../shared/api.ts'
+import { namesQuery, useAccount } from '../../shared/session.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Failure, Waiting } from '../../ui/notice.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { bytes, moment } from '../../ui/text/format.ts'
 import { Ago } from '../../ui/text/time.tsx'
 import { shownAs } from '../list/kinds.ts'
-import {
-  type DriveFile,
-  type FilePlace,
-  type FileVersion,
-  adopt,
-  bytesAt,
-  readAgain,
-  versionsQuery,
-} from '../queries.ts'
+import { type FileVersion, bytesAt, readAgain, versionsQuery } from '../queries.ts'
+import { type DriveFile, type FilePlace, adopt } from '../../shared/drive/files.ts'
 import { MOST_EDITED_BYTES, textQuery } from './text.ts'
 import { DiffView } from './diff-view.tsx'
 

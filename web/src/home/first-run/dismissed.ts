@@ -1,4 +1,4 @@
-import { type Kept, kept } from '../../kept.ts'
+import { type Kept, kept } from '../../shared/kept.ts'
 
 const byAccount = new Map<string, Kept>()
 

@@ -1,5 +1,5 @@
-import { queryClient, uk } from '../../api.ts'
-import { sessionQuery } from '../../session.ts'
+import { queryClient, uk } from '../../shared/api.ts'
+import { sessionQuery } from '../../shared/session.ts'
 import { lastChatsQuery } from '../queries.ts'
 import { dismissed } from './dismissed.ts'
 

@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { grants } from '../../../../src/core/scopes.ts'
-import { type NewApiKey, uk } from '../../api.ts'
-import { examplesFor } from '../../developer/keys/examples.ts'
-import { refreshKeys } from '../../developer/keys/keys.ts'
+import { type NewApiKey, uk } from '../../shared/api.ts'
+import { examplesFor } from '../../shared/keys/examples.ts'
+import { refreshKeys } from '../../shared/keys/keys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Refused } from '../../ui/notice.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 
 /** These tools come first; the others keep their order. */

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Endpoint, uk } from '../../api.ts'
+import { type Endpoint, uk } from '../../shared/api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
-import { useSend } from '../../ui/send.ts'
+import { useSend } from '../../ui/calls/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { forgetDraft, useDraft } from '../../ui/typing/draft.ts'
 import { changesIn, draftOf, endpointIn, newDraft } from './endpoint-draft.ts'
 import { EndpointFields } from './endpoint-fields.tsx'
-import { PresetField } from './preset-field.tsx'
-import { presetsQuery, refreshRouting } from '../queries.ts'
+import { PresetField } from '../../shared/providers/preset-field.tsx'
+import { presetsQuery, refreshRouting } from '../../shared/providers/queries.ts'
 
 const FIELDS = [
   'name',

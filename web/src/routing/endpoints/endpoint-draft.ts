@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointDraft, Preset } from '../../api.ts'
+import type { Endpoint, EndpointDraft, Preset } from '../../shared/api.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
 
 type Listed = Endpoint['models'][number]

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Endpoint } from '../../api.ts'
-import { useAccount, workspacesQuery } from '../../session.ts'
+import type { Endpoint } from '../../shared/api.ts'
+import { useAccount, workspacesQuery } from '../../shared/session.ts'
 import { type Chosen, CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
 import type { Draft, Known } from './endpoint-draft.ts'
 import { ModelsField } from './models-field.tsx'
-import { mediaShapes, shapes } from '../words.ts'
+import { mediaShapes, shapes } from '../../shared/providers/words.ts'
 
 const known = [
   ['', 'Unknown'],

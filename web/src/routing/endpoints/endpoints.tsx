@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Endpoint, uk } from '../../api.ts'
-import { workspacesQuery } from '../../session.ts'
+import { type Endpoint, uk } from '../../shared/api.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'
@@ -11,7 +11,7 @@ import { EndpointDialog } from './endpoint-dialog.tsx'
 import { type Level, levelsOf } from './levels.ts'
 import type { Doing } from './endpoint-row.tsx'
 import { Places } from './places.tsx'
-import { endpointsQuery, providersQuery, refreshRouting } from '../queries.ts'
+import { endpointsQuery, providersQuery, refreshRouting } from '../../shared/providers/queries.ts'
 
 export function Endpoints() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery)

@@ -1,5 +1,5 @@
-import type { Endpoint, Workspace } from '../../api.ts'
-import { isManaged } from '../../session.ts'
+import type { Endpoint, Workspace } from '../../shared/api.ts'
+import { isManaged } from '../../shared/session.ts'
 import { ownerOf } from './endpoint-draft.ts'
 
 /** The endpoints of one owner, which share one order. */

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Tested, queryClient, sayError, uk } from '../../api.ts'
-import { refreshRouting } from '../queries.ts'
+import { type Tested, queryClient, uk } from '../../shared/api.ts'
+import { sayError } from '../../ui/calls/errors.ts'
+import { refreshRouting } from '../../shared/providers/queries.ts'
 
 /** The last test result of an endpoint, kept while the app is open. */
 export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }

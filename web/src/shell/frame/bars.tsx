@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, Suspense, createContext, lazy, use, useState } from 'react'
-import { unreadQuery } from '../../inbox/queries.ts'
+import { unreadQuery } from '../../shared/inbox/queries.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { atHand, pages } from '../pages.ts'

@@ -1,4 +1,4 @@
-import { kept, useKept } from '../../kept.ts'
+import { kept, useKept } from '../../shared/kept.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { AccountCorner } from '../account.tsx'
 import { Nav, inRail } from '../nav.tsx'

@@ -1,9 +1,9 @@
 import { Menu } from '@base-ui/react/menu'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { workspacesQuery } from '../../session.ts'
+import { workspacesQuery } from '../../shared/session.ts'
 import { Icon } from '../../ui/icons.tsx'
-import { chooseWorkspace, useWorkspace } from '../../workspace.ts'
+import { chooseWorkspace, useWorkspace } from '../../shared/workspace.ts'
 import { Here, Initial, type Words, switcherClass } from './here.tsx'
 
 const item =

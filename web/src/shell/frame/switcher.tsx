@@ -1,6 +1,6 @@
 import { lazy } from 'react'
 import { Later } from '../../ui/later.tsx'
-import { useWorkspace } from '../../workspace.ts'
+import { useWorkspace } from '../../shared/workspace.ts'
 import { Here, type Words, switcherClass } from './here.tsx'
 
 const load = () => import('./switcher-menu.tsx')

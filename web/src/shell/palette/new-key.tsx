@@ -1,5 +1,5 @@
-import { NewKeyDialog } from '../../developer/keys/key-dialogs.tsx'
-import { newDraft } from '../../developer/keys/key-draft.ts'
+import { NewKeyDialog } from '../../shared/keys/key-dialogs.tsx'
+import { newDraft } from '../../shared/keys/key-draft.ts'
 import { show } from './open.ts'
 
 export default function NewKey() {

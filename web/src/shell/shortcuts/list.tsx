@@ -1,7 +1,7 @@
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { Keys } from '../../ui/text/kbd.tsx'
-import { switchLetters, useLetters } from '../../letters.ts'
+import { switchLetters, useLetters } from '../../shared/letters.ts'
 import { showList, useBound } from './bound.ts'
 import { type Shortcut, commandKey } from './keys.ts'
 

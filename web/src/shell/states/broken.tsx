@@ -1,5 +1,5 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
-import { refusal, sayError } from '../../api.ts'
+import { refusal, sayError } from '../../ui/calls/errors.ts'
 import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Forbidden } from '../../ui/forbidden.tsx'

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { isAnythingUnsaved } from '../../unsaved.ts'
+import { isAnythingUnsaved } from '../../ui/typing/unsaved.ts'
 
 /** The app's script; its name contains the build hash. */
 const mine = document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null

@@ -1,11 +1,12 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
+import { useQueryClient } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
-import { useUnsavedWords } from '../../unsaved.ts'
+import { useUnsavedWords } from '../typing/unsaved.ts'
 import { Button, buttonClass } from '../button.tsx'
 import { Icon } from '../icons.tsx'
 import { Refused } from '../notice.tsx'
-import { useSend } from '../send.ts'
+import { useSend } from '../calls/send.ts'
 import type { ConfirmProps, DialogProps } from './dialog-props.ts'
 import { useTyped } from './typed.ts'
 import { UnreadBar } from './unread-bar.tsx'
@@ -93,11 +94,12 @@ export function DialogFrame({
 
 /** Asks before a navigation closes an open dialog. */
 function Leaving({ isUnsaved }: { isUnsaved: () => boolean }) {
+  const client = useQueryClient()
   useUnsavedWords(isUnsaved)
   return (
     <ConfirmFrame
       {...useLeaving(
-        useMemo(() => isLostWith(isUnsaved), [isUnsaved]),
+        useMemo(() => isLostWith(client, isUnsaved), [client, isUnsaved]),
         true,
       )}
     />

@@ -2,7 +2,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react'
 import { Button } from '../button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Refused } from '../notice.tsx'
-import type { Send } from '../send.ts'
+import type { Send } from '../calls/send.ts'
 
 interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide' | 'keeps'> {
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>

@@ -1,7 +1,7 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { type RefObject, useCallback } from 'react'
-import { queryClient } from '../../api.ts'
-import { useUnsavedWords } from '../../unsaved.ts'
+import { useUnsavedWords } from '../typing/unsaved.ts'
 import type { ConfirmProps } from './dialog-props.ts'
 import { useTyped } from './typed.ts'
 
@@ -26,16 +26,20 @@ export function useLeaving(isLost: ShouldBlockFn, on: boolean): ConfirmProps {
 
 /** A running call shows its own state and may open the next page itself. */
 export const isLostWith =
-  (isUnsaved: () => boolean): (() => boolean) =>
+  (client: QueryClient, isUnsaved: () => boolean): (() => boolean) =>
   () =>
-    queryClient.isMutating() === 0 && isUnsaved()
+    client.isMutating() === 0 && isUnsaved()
 
 /** Whether the navigation opens another page; another view of the same page keeps the typed text. */
 export const isAnotherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
 
 export function useLeavingWords(box: RefObject<HTMLElement | null>): ConfirmProps {
+  const client = useQueryClient()
   const { isUnsaved } = useTyped(box, true)
   useUnsavedWords(isUnsaved)
-  const isLost: ShouldBlockFn = useCallback((to) => isAnotherPage(to) && isLostWith(isUnsaved)(), [isUnsaved])
+  const isLost: ShouldBlockFn = useCallback(
+    (to) => isAnotherPage(to) && isLostWith(client, isUnsaved)(),
+    [client, isUnsaved],
+  )
   return useLeaving(isLost, true)
 }

@@ -1,6 +1,6 @@
 import { useChanged } from '../typing/changed.ts'
 import { TextField } from '../field.tsx'
-import { useSend } from '../send.ts'
+import { useSend } from '../calls/send.ts'
 import type { Opened } from './dialog-props.ts'
 import { FormDialog } from './form-dialog.tsx'
 

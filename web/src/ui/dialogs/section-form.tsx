@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Send } from '../send.ts'
+import type { Send } from '../calls/send.ts'
 import { UnsavedWords } from './unsaved.tsx'
 
 /** A form inside a page section. Asks before typed text is lost. */

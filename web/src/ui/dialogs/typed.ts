@@ -1,5 +1,5 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { type RefObject, useCallback, useEffect, useRef } from 'react'
-import { queryClient } from '../../api.ts'
 
 /** Fields whose text would be missed. Filters (`type=search`) don't count. */
 const KINDS = ['text', 'email', 'url', 'password', 'number', 'tel']
@@ -25,6 +25,7 @@ interface Typed {
  * form, only one after the form was submitted.
  */
 export function useTyped(box: RefObject<HTMLElement | null>, open: boolean): Typed {
+  const client = useQueryClient()
   /** The text of each field before the first key. */
   const before = useRef(new Map<Element, string>())
   const typed = useRef(new Set<Element>())
@@ -56,7 +57,7 @@ export function useTyped(box: RefObject<HTMLElement | null>, open: boolean): Typ
       ['submit', submit],
     ] as const
     for (const [name, hear] of events) addEventListener(name, hear, true)
-    const leave = queryClient.getMutationCache().subscribe((event) => {
+    const leave = client.getMutationCache().subscribe((event) => {
       if (event.type !== 'updated' || event.action.type !== 'success') return
       const hasForm = box.current?.matches('form') === true || box.current?.querySelector('form') != null
       if (hasForm && !submitted) return
@@ -67,7 +68,7 @@ export function useTyped(box: RefObject<HTMLElement | null>, open: boolean): Typ
       for (const [name, hear] of events) removeEventListener(name, hear, true)
       leave()
     }
-  }, [open, box, forget])
+  }, [open, box, forget, client])
   const isUnsaved = useCallback(
     (): boolean =>
       [...typed.current].some((field) => {

@@ -1,5 +1,7 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { queryClient, readFailedAgain, sayError, unshownError } from '../../api.ts'
+import { readFailedAgain, unshownError } from '../calls/failed-queries.ts'
+import { sayError } from '../calls/errors.ts'
 import { Button } from '../button.tsx'
 import { Icon } from '../icons.tsx'
 
@@ -11,6 +13,7 @@ const bars: object[] = []
 
 /** Shows errors of queries that the page itself, or the open dialog, doesn't show. */
 export function UnreadBar() {
+  const client = useQueryClient()
   const [why, setWhy] = useState<string | null>(null)
   useEffect(() => {
     const bar = {}
@@ -19,11 +22,11 @@ export function UnreadBar() {
     let shown: unknown = null
     const look = (): void => {
       timer = undefined
-      if (shown !== null && isStillThere(shown)) return
-      shown = bars.at(-1) === bar ? unshownError() : null
+      if (shown !== null && isStillThere(client, shown)) return
+      shown = bars.at(-1) === bar ? unshownError(client) : null
       setWhy(shown === null ? null : sayError(shown))
     }
-    const leave = queryClient.getQueryCache().subscribe(() => {
+    const leave = client.getQueryCache().subscribe(() => {
       timer ??= setTimeout(look, SETTLE_MS)
     })
     return () => {
@@ -31,22 +34,22 @@ export function UnreadBar() {
       leave()
       clearTimeout(timer)
     }
-  }, [])
+  }, [client])
   return (
     <div role="alert" className="empty:hidden">
       {why !== null && (
         <p className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-seal/40 bg-seal-wash px-4 py-1.5 text-sm">
           <Icon name="alert" className="size-4 text-seal" />
           <span className="min-w-0 flex-1 basis-64">Part of this page couldn’t be loaded. {why}</span>
-          <Button onClick={() => void readFailedAgain()}>Try again</Button>
+          <Button onClick={() => void readFailedAgain(client)}>Try again</Button>
         </p>
       )}
     </div>
   )
 }
 
-const isStillThere = (error: unknown): boolean =>
-  queryClient
+const isStillThere = (client: QueryClient, error: unknown): boolean =>
+  client
     .getQueryCache()
     .findAll({ type: 'active' })
     .some(({ state }) => state.error === error)

@@ -1,5 +1,5 @@
 import type { RefObject } from 'react'
-import { useUnsaved } from '../../unsaved.ts'
+import { useUnsaved } from '../typing/unsaved.ts'
 import { Confirm } from './dialog.tsx'
 import { isAnotherPage, useLeaving, useLeavingWords } from './leaving.ts'
 

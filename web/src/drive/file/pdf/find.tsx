@@ -1,5 +1,5 @@
 import { type RefObject, useDeferredValue, useEffect, useRef, useState } from 'react'
-import { keepMarked } from '../../../chats/find/marks.ts'
+import { keepMarked } from '../../../ui/find/marks.ts'
 import { IconButton } from '../../../ui/button.tsx'
 import { number, plural } from '../../../ui/text/format.ts'
 import { PageWords } from './find-pages.ts'

@@ -1,7 +1,7 @@
 import { PDFWorker, PasswordResponses, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
 // oxlint-disable-next-line import/default -- Vite turns it into a URL.
 import workerFile from 'pdfjs-dist/build/pdf.worker.min.mjs?url'
-import { workerUrl } from '../../../install/worker.ts'
+import { workerUrl } from '../../../shared/service-worker/worker.ts'
 import { PARTS } from './parts.ts'
 
 export type { PDFPageProxy }

@@ -1,0 +1,158 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { Button } from '../../../ui/button.tsx'
+import type { Message } from '../queries.ts'
+
+/** The distance to the end, in pixels, within which the list follows new text. */
+const NEAR = 80
+const FIRST_GUESS = 140
+
+export interface ListHandle {
+  /** Scrolls a row to the middle, and stops following the end. */
+  show(at: number): void
+  box(): HTMLElement
+}
+
+/**
+ * The virtualized message list. It follows the end while the reader is there, and keeps the reading position when older
+ * messages load or the response grows.
+ */
+export function MessageList({
+  rows,
+  busy,
+  earlier,
+  onEarlier,
+  children,
+  end,
+  ref,
+}: {
+  ref?: Ref<ListHandle>
+  rows: readonly Message[]
+  /** A response is streaming: screen readers announce it when it is complete. */
+  busy: boolean
+  earlier: 'none' | 'more' | 'coming'
+  onEarlier: () => void
+  children: (message: Message) => ReactNode
+  end: ReactNode
+}) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [away, setAway] = useState(false)
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => FIRST_GUESS,
+    getItemKey: (at) => rows[at]!.id,
+    overscan: 6,
+    anchorTo: 'end',
+    followOnAppend: true,
+  })
+  // Rows above the view change height late (images, formulas, highlighted code). The rows in view don't move.
+  const measured = useRef(new Set<unknown>()).current
+  list.shouldAdjustScrollPositionOnItemSizeChange = ({ key, start, end }, _delta, { scrollOffset }) => {
+    const isFirst = !measured.has(key)
+    measured.add(key)
+    // Below the top of the view, a row grows downward and moves nothing above it.
+    const top = scrollOffset ?? 0
+    return isFirst ? start < top : end <= top
+  }
+  // Keeps a reader at the end there while the content changes.
+  const follows = useRef(true)
+  /** Scrolling down to the end follows it again. */
+  const returns = useRef(false)
+  useLayoutEffect(() => {
+    const box = scroller.current!
+    const follow = new ResizeObserver(() => {
+      if (follows.current) box.scrollTop = box.scrollHeight
+    })
+    for (const one of [box, ...box.children]) follow.observe(one)
+    // The browser's search also scrolls the page.
+    const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
+      if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
+    }
+    addEventListener('keydown', find)
+    return () => {
+      follow.disconnect()
+      removeEventListener('keydown', find)
+    }
+  }, [])
+  useImperativeHandle(ref, () => ({
+    show(at) {
+      follows.current = false
+      returns.current = false
+      setAway(true)
+      list.scrollToIndex(at, { align: 'center' })
+    },
+    box: () => scroller.current!,
+  }))
+  const items = list.getVirtualItems()
+  const first = items[0]?.index
+  useEffect(() => {
+    if (first === 0 && earlier === 'more' && !follows.current) onEarlier()
+  }, [first, earlier, onEarlier])
+  // Measured sizes and new rows scroll too; only the reader's own scrolling changes whether the end is followed.
+  const release = (): void => {
+    follows.current = false
+    returns.current = false
+  }
+  const comeBack = (): void => {
+    returns.current = true
+  }
+  const hold = (): void => {
+    follows.current = true
+    returns.current = false
+  }
+  const toEnd = (): void => {
+    hold()
+    scroller.current!.scrollTop = scroller.current!.scrollHeight
+  }
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        role="log"
+        aria-label="Messages"
+        aria-busy={busy}
+        tabIndex={0}
+        onScroll={({ currentTarget: box }) => {
+          const left = box.scrollHeight - box.scrollTop - box.clientHeight
+          if (returns.current && left <= NEAR) hold()
+          if (follows.current && left > 1) box.scrollTop = box.scrollHeight
+          setAway(!follows.current)
+        }}
+        onWheel={({ deltaY }) => (deltaY < 0 ? release() : comeBack())}
+        onTouchMove={release}
+        onTouchEnd={comeBack}
+        onPointerDown={({ target, currentTarget }) => target === currentTarget && release()}
+        onPointerUp={comeBack}
+        onKeyDown={({ key }) => {
+          if (/^(PageUp|ArrowUp|Home)$/.test(key)) release()
+          if (/^(PageDown|ArrowDown|End| )$/.test(key)) comeBack()
+        }}
+        className="h-full overflow-y-auto overscroll-contain outline-offset-[-2px] [overflow-anchor:none]"
+      >
+        <p role="status" className="absolute inset-x-0 top-2 z-10 text-center text-sm text-quiet empty:hidden">
+          {earlier === 'coming' && 'Loading earlier messages …'}
+        </p>
+        <div className="relative" style={{ height: list.getTotalSize() }}>
+          {items.map((item) => (
+            <div
+              key={item.key}
+              data-index={item.index}
+              ref={list.measureElement}
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              {children(rows[item.index]!)}
+            </div>
+          ))}
+        </div>
+        <div>{end}</div>
+      </div>
+      {away && (
+        <Button icon="down" onClick={toEnd} className="absolute right-4 bottom-3 shadow-sm">
+          Jump to latest
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,21 @@
+import type { Message } from './queries.ts'
+import type { Draft } from './thread/thread.ts'
+import type { Messages } from './thread/tree.ts'
+
+type Content = Draft['content']
+type Given = Exclude<Content, string>[number]
+
+export const givenOf = ({ content }: Message): Content =>
+  content.flatMap((part): Given[] => {
+    if (part.type === 'text') return [part]
+    if (part.type !== 'image' && part.type !== 'file') return []
+    const source = part.source.kind === 'file' ? { kind: 'file' as const, file_id: part.source.file_id } : part.source
+    return [part.type === 'image' ? { type: 'image', source } : { type: 'file', source, name: part.name }]
+  })
+
+/** The user message that led to a response, skipping the steps in between. */
+export function questionOf(message: Message, messages: Messages): Message | null {
+  for (let one: Message | undefined = message; one !== undefined; one = messages.get(one.parent_id ?? ''))
+    if (one.role === 'user') return one
+  return null
+}

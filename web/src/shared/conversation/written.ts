@@ -1,0 +1,20 @@
+import type { Draft } from './thread/thread.ts'
+
+type Media = Extract<Exclude<Draft['content'], string>[number], { type: 'image' | 'file' }>
+export type Source = Media['source']
+
+/** An attached file: uploaded to the drive, or sent inside the message in a temporary chat. */
+export interface Attached {
+  key: number
+  name: string
+  isPicture: boolean
+  /** The bytes, if the file was chosen in this window. */
+  file?: File
+  state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
+}
+
+/** A message as written in the composer. */
+export interface Written {
+  text: string
+  files: readonly Attached[]
+}
