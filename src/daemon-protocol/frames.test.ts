@@ -13,7 +13,7 @@ import {
 } from './frames.ts'
 import { unprefix } from './over-socket.ts'
 
-test('a frame is read as it was written, at any offset that a number holds', () => {
+test('a frame decodes to what was encoded, at any safe-integer offset', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 7 }),
@@ -37,7 +37,7 @@ test('a frame is read as it was written, at any offset that a number holds', () 
   )
 })
 
-test('whatever bytes come, they are a frame or a violation', () => {
+test('any bytes decode to a frame or a violation', () => {
   const nothingOr = <T>(arbitrary: fc.Arbitrary<T>, nothing: T) => fc.oneof(fc.constant(nothing), arbitrary)
   const head = fc.tuple(
     fc.nat(10),
@@ -67,7 +67,7 @@ test('whatever bytes come, they are a frame or a violation', () => {
   assert.ok(frames > 50, `${frames} were frames`)
 })
 
-test('JSON that is too large, torn, or not an object is a violation', () => {
+test('JSON that is too large, incomplete or not an object is a violation', () => {
   const large = Buffer.from(JSON.stringify({ a: 'x'.repeat(LARGEST_JSON) }))
   assert.throws(() => decodeFrame(encodeFrame(FRAME.open, 0, 2, 0, large)), Violation)
   for (const text of ['', '{', '[]', 'null', '"x"', '1'])
@@ -75,7 +75,7 @@ test('JSON that is too large, torn, or not an object is a violation', () => {
   assert.throws(() => readJson(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), Violation)
 })
 
-test('frames on a socket are cut out of it wherever it was cut', () => {
+test('frames are reassembled from a socket however its bytes are split', () => {
   const frames = fc.array(fc.uint8Array({ minLength: 1, maxLength: 200 }), { maxLength: 12 })
   fc.assert(
     fc.property(frames, fc.array(fc.nat(1_000), { maxLength: 20 }), (sent, sizes) => {

@@ -1,40 +1,39 @@
 import { shortenBytes } from '#core/text/shorten.ts'
 
 /**
- * The frames of a link: `u8 type · u8 flags · u32 stream · u64 offset · payload`, numbers in network order.
+ * The frames of a link: `u8 type · u8 flags · u32 stream · u64 offset · payload`, numbers in network byte order.
  *
  * | type | stream | offset | payload |
  * |---|---|---|---|
- * | HELLO | 0 | 0 | JSON: the first frame of each end, once |
- * | OPEN | new, of the parity of who opens | 0 | JSON |
- * | DATA, flags: channel, `FINISHED` | live | of the first byte within its channel | bytes, ≤ 64 KiB |
+ * | HELLO | 0 | 0 | JSON; each end's first frame, once |
+ * | OPEN | new, odd or even by the opening end | 0 | JSON |
+ * | DATA, flags: channel, `FINISHED` | live | of the first byte in its channel | bytes, ≤ 64 KiB |
  * | EVENT | live | 0 | JSON |
- * | CREDIT | live | 0 | u32: how much more the other end may send |
- * | END | live | 0 | JSON, from the end that was asked |
- * | RESET, flags: `LOST` | live | 0 | text: why |
- * | PING, PONG | 0 | chosen by the PING, repeated by the PONG | none |
+ * | CREDIT | live | 0 | u32: additional bytes the peer may send |
+ * | END | live | 0 | JSON, from the answering end |
+ * | RESET, flags: `LOST` | live | 0 | reason as text |
+ * | PING, PONG | 0 | set by the PING, echoed by the PONG | none |
  */
 export const FRAME = { hello: 1, open: 2, data: 3, event: 4, credit: 5, end: 6, reset: 7, ping: 8, pong: 9 } as const
 export type FrameType = (typeof FRAME)[keyof typeof FRAME]
 
-/** A flag of DATA: its sender sends no more bytes on this stream. The other bits name the channel. */
+/** A flag of DATA: the sender's last bytes on this stream. The other bits are the channel. */
 export const FINISHED = 0x80
 export const CHANNELS = 8
-/** A flag of RESET: the stream is not to blame; a link further on was lost. */
+/** A flag of RESET: a link further along was lost. */
 export const LOST = 1
 
 export const HEAD_BYTES = 14
-/** The most bytes of DATA that may come. */
+/** The size limit of received DATA payloads. */
 export const LARGEST_DATA = 65_536
 /**
- * The most bytes of DATA that are sent. Sockets are read by 64 KiB: of these, half of the frames lie in what was read and need
- * no copy. As garbage the copies of frames twice as large set off pauses that keys waited for (decision 0089).
+ * The size limit of sent DATA payloads. Sockets are read in pieces of 64 KiB: at this size half of the frames need
+ * no copy. Frames twice as large caused garbage collection pauses that delayed keystrokes (decision 0089).
  */
 export const SENT_DATA = 32_768
-/** The most bytes of HELLO, OPEN, EVENT and END. */
+/** The size limit of HELLO, OPEN, EVENT and END payloads. */
 export const LARGEST_JSON = 65_536
 const LARGEST_REASON = 1_024
-/** The most bytes of any frame. */
 export const LARGEST_FRAME = HEAD_BYTES + LARGEST_DATA
 
 export interface Frame {
@@ -42,16 +41,16 @@ export interface Frame {
   flags: number
   stream: number
   offset: number
-  /** A view of the bytes that came. */
+  /** A view of the received bytes. */
   payload: Buffer
 }
 
-/** The other end does not keep to the protocol; its link is closed with 4002. */
+/** A protocol violation by the peer. Its link is closed with 4002. */
 export class Violation extends Error {
   override name = 'Violation'
 }
 
-/** `room`: bytes of nobody's, as many as any frame has, to be written to. */
+/** `room`: a reusable buffer as large as the largest frame. */
 export function encodeFrame(
   type: FrameType,
   flags: number,
@@ -71,7 +70,7 @@ export function encodeFrame(
   return bytes
 }
 
-/** Throws `Violation` for whatever is not a frame by itself; what it means on its link is for the link to judge. */
+/** Decodes one frame. Throws `Violation` if it is malformed; its meaning on the link isn't checked. */
 export function decodeFrame(bytes: Buffer): Frame {
   if (bytes.length < HEAD_BYTES) throw new Violation('a frame is too short')
   const type = bytes[0]! as FrameType
@@ -93,7 +92,7 @@ interface Shape {
   onStream: boolean
   flags: number
   offset: boolean
-  /** Bytes of the payload. */
+  /** Limits of the payload in bytes. */
   least: number
   most: number
 }
@@ -112,15 +111,11 @@ const SHAPES: Partial<Record<number, Shape>> = {
   [FRAME.pong]: beat,
 }
 
-/**
- * The deepest that objects and lists may lie in each other. Deeper ones would overflow the stack of whoever writes them
- * out again.
- */
+/** The maximum nesting. Deeper JSON would overflow the stack when serialized again. */
 const DEEPEST = 32
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** The JSON object of a frame. */
 export function readJson(payload: Uint8Array): Record<string, unknown> {
   let value: unknown
   try {
@@ -139,11 +134,11 @@ const isDeeper = (value: unknown, left: number): boolean =>
   value !== null &&
   (left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1)))
 
-/** Null: it is larger than a frame may be. */
+/** Null if larger than a frame allows. */
 export function writeJson(value: object): Buffer | null {
   const bytes = Buffer.from(JSON.stringify(value))
   return bytes.length > LARGEST_JSON ? null : bytes
 }
 
-/** The reason that a RESET carries, as bytes. */
+/** The reason of a RESET, shortened to its limit. */
 export const reasonBytes = (reason: string): Buffer => Buffer.from(shortenBytes(reason, LARGEST_REASON))

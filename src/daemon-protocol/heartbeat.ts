@@ -1,21 +1,21 @@
 import { CLOSE, type Mux } from './mux.ts'
 
-/** Every end of every hop pings, ms. */
+/** Ping interval of each end of a hop, in ms. */
 export const BEAT_MS = 15_000
-/** A link is dead when nothing came for so long. */
+/** A link without any frame for this long is dead, in ms. */
 export const DEAD_MS = 45_000
 
-/** The reason with which a link is closed then. Streams that it had open end with it. */
+/** The close reason of a dead link, and of the streams on it. */
 export const SILENT = 'nothing was heard for too long'
 
 export interface Beat {
   everyMs?: number
   deadMs?: number
-  /** Asks only where nothing was heard since the last beat: the other end has a beat as well, and this one answers it. */
+  /** Pings only if nothing arrived since the last beat, for an end that also answers its peer's pings. */
   answers?: boolean
 }
 
-/** Pings until the link closes, and closes it (4003) when nothing at all came for `deadMs`: any frame is a sign of life. */
+/** Pings until the link closes, and closes it (4003) if no frame arrives for `deadMs`. */
 export function keepAlive(mux: Mux, { everyMs = BEAT_MS, deadMs = DEAD_MS, answers = false }: Beat = {}): void {
   let heard = mux.heard
   let since = mux.now()

@@ -1,38 +1,35 @@
-/** The first words of both ends of a link between a server and a daemon. */
+/** The hello messages of server and daemon. */
 import { z } from 'zod'
 import { CAPABILITIES } from '#core/scopes.ts'
 import { Violation } from './frames.ts'
 import { plain } from './shapes/text.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/**
- * The newest protocol of the link, and the oldest that is still spoken: the one before. With 2 a daemon names its release in
- * HELLO and may be offered another one.
- */
+/** The newest and the oldest supported protocol. Version 2 added the daemon's release and updates to HELLO. */
 export const PROTOCOL = 2
 export const OLDEST_PROTOCOL = 1
 
-/** The longest wait that a server may name; a longer one is a fault. */
+/** The longest accepted `wait_ms`. */
 export const LONGEST_UPDATE_WAIT_MS = 3_600_000
 
 const line = plain(255)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** A daemon's. Unknown fields are those of a later version. */
+/** The daemon's hello. Unknown fields come from later versions. */
 export const DaemonHello = z.object({
   protocol: z.number().int().min(1),
   daemon_version: line,
   os: line,
   arch: line,
   hostname: line,
-  /** Made anew at each start of the machine, and of its keeper: what was kept before is gone when they differ. */
+  /** Change at each start of the machine or its keeper: earlier terminals and commands no longer exist then. */
   boot_id: line.nullable(),
   keeper_id: line.nullable(),
-  /** The capabilities that the machine's owner lets the server use. */
+  /** The capabilities the machine's owner granted. */
   allows: z.array(z.enum(CAPABILITIES)).max(CAPABILITIES.length),
-  /** The release that the daemon was installed from: the SHA-256 of a manifest; null: it takes no updates. */
+  /** The installed release, as the SHA-256 of its manifest. Null: no updates. */
   release: sha256.nullable().default(null),
-  /** An update that it has tried lately and did not keep. */
+  /** The update that failed most recently. */
   failed_update: z
     .object({ sha256, why: z.string().max(500) })
     .nullable()
@@ -40,20 +37,20 @@ export const DaemonHello = z.object({
 })
 export type DaemonHello = z.infer<typeof DaemonHello>
 
-/** A server's, in answer. */
+/** The server's hello, sent in response. */
 export const ServerHello = z.object({
   protocol: z.number().int().min(1),
   server_version: line,
   computer_id: line,
-  /** Counts the links of this computer: of two, the greater is the live one. */
+  /** Increases with each link of a computer; of two links the one with the higher epoch is live. */
   epoch: z.number().int(),
-  /** The release that the server would rather speak with, by the SHA-256 of its manifest, and its bytes; null: this one will do. */
+  /** The release the server offers, by the SHA-256 of its manifest. Null: no update. */
   update: z
     .object({
       version: line,
       sha256: line,
       size: z.number().int(),
-      /** The wait before the update is fetched: each of many machines has another moment. */
+      /** The delay before the download, different for each machine. */
       wait_ms: z.number().int().min(0).max(LONGEST_UPDATE_WAIT_MS).default(0),
     })
     .nullable(),

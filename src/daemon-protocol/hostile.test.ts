@@ -75,13 +75,13 @@ for (const [name, frames] of Object.entries(violations))
     assert.equal(mux.streams, 0)
   })
 
-test('nothing is listened to before HELLO', () => {
+test('nothing is processed before HELLO', () => {
   const { mux, pipe } = victim('even', false)
   mux.receive(open(1))
   assert.equal(pipe.closed?.code, 4002)
 })
 
-test('as many streams as there may be do no harm, nor does what comes late for one that is over', () => {
+test('the maximum number of streams and late frames for closed ones do no harm', () => {
   const { mux, pipe } = victim('even')
   for (let i = 0; i < MOST_STREAMS; i++) mux.receive(open(i * 2 + 1))
   mux.receive(encodeFrame(FRAME.reset, 0, 1, 0))
@@ -93,14 +93,14 @@ test('as many streams as there may be do no harm, nor does what comes late for o
   assert.equal(mux.streams, MOST_STREAMS)
 })
 
-test('who makes us answer and does not read is closed, before much waits', () => {
+test('a peer that triggers replies without reading them is closed before much is buffered', () => {
   const { mux, pipe } = victim('even')
   for (let i = 0; i < 2_000_000 && !mux.closed; i++) mux.receive(encodeFrame(FRAME.ping, 0, 0, 1))
   assert.equal(pipe.closed?.code, 4002)
   assert.ok(pipe.bufferedAmount < 9_000_000)
 })
 
-/** What may be wrong with a frame. */
+/** Malformed frames. */
 const junk = fc.oneof(
   fc
     .tuple(
@@ -113,7 +113,7 @@ const junk = fc.oneof(
     .map((args) => encodeFrame(...args)),
   fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
 )
-/** What an end that keeps to the protocol may say next, sizes and credit aside. */
+/** Valid next frames, ignoring size and credit limits. */
 const step = fc.oneof(
   {
     weight: 20,
@@ -156,7 +156,7 @@ function speaker(theirs: 1 | 2, ours: number[]) {
 }
 
 for (const opens of ['even', 'odd'] as const)
-  test(`random frames at the end that opens ${opens} streams: it lives or closes with 4002, throws nothing and keeps little`, async () => {
+  test(`random frames at the end that opens ${opens} streams keep it alive or close it with 4002, without throwing or buffering much`, async () => {
     let taken = 0
     let violated = 0
     await fc.assert(
@@ -178,7 +178,7 @@ for (const opens of ['even', 'odd'] as const)
         if (mux.closed) violated++
         assert.ok(pipe.closed === null || pipe.closed.code === 4002)
         assert.equal(pipe.closed !== null, mux.closed)
-        // What it answers, and what its own two writes had credit for.
+        // Its replies, plus its own two writes within their credit.
         assert.ok(pipe.bufferedAmount < 1_200_000, `${pipe.bufferedAmount}`)
         mux.close(1000, 'done')
       }),
@@ -187,7 +187,7 @@ for (const opens of ['even', 'odd'] as const)
     assert.ok(taken > 1_500 && violated > 50 && violated < 290, `${taken} frames were taken, ${violated} ends violated`)
   })
 
-test('random bytes put between the frames of a real link close it, and what was asked is told', async () => {
+test('random bytes between the frames of a real link close it, and open calls report that', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(junk, { minLength: 1, maxLength: 10 }), fc.nat(5), async (frames, at) => {
       const link = heldLink({
@@ -218,7 +218,7 @@ test('random bytes put between the frames of a real link close it, and what was 
       )
       await link.settle()
       await writing
-      // What was forged may be taken for the daemon's: it may end the call, or hold it up, never more than that.
+      // Forged frames may pass as the daemon's: they can end or delay the call, nothing more.
       if (link.server.closed) assert.ok(ended)
       link.server.lost()
       link.daemon.lost()

@@ -1,23 +1,21 @@
 import type { Incoming } from './stream.ts'
 import type { Window } from './window.ts'
 
-/** Shorter ones are copied when they wait: a view of them would keep alive all that they came in. */
+/** Shorter messages are copied when queued, since a view would keep its whole buffer in memory. */
 const SHORT = 4_096
 
 type Next = IteratorResult<Incoming, undefined>
 
-/**
- * The messages that came on a stream and were not asked for yet. Asking for the next one says that the last was taken.
- */
+/** Received messages of a stream. Requesting the next one confirms that the previous one was processed. */
 export class Inbox implements AsyncIterator<Incoming, undefined> {
   readonly #window: Window
   readonly #grant: (bytes: number) => void
   #items: Incoming[] = []
   #costs: number[] = []
   #waiter: { resolve(next: Next): void; reject(error: Error): void } | null = null
-  /** The cost of the message that was given last. */
+  /** The cost of the last delivered message. */
   #cost = 0
-  /** The reason why nothing more comes: an error, or null for an end where all was said. */
+  /** Why no more messages follow: an error, or null for a regular end. */
   #closed: { error: Error | null } | null = null
 
   constructor(window: Window, grant: (bytes: number) => void) {
@@ -25,7 +23,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
     this.#grant = grant
   }
 
-  /** `cost`: the credit that it takes; 0 for what comes once and needs none. */
+  /** `cost`: the credit it uses. 0 for messages sent once, which need none. */
   put(item: Incoming, cost: number): void {
     if (cost > 0) this.#window.arrive(cost)
     if (this.#closed !== null) return
@@ -56,7 +54,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
     return this.#closed.error === null ? Promise.resolve(DONE) : Promise.reject(this.#closed.error)
   }
 
-  /** Closes the inbox. With an error, messages that were not read are dropped. */
+  /** Closes the inbox. An error drops unread messages. */
   close(error: Error | null): void {
     if (this.#closed !== null) return
     this.#closed = { error }

@@ -1,13 +1,12 @@
 /**
- * The operations that a server may ask of the daemon on a computer: one row each, with the capability that it needs
- * there. The daemon answers nothing else, and checks the capability against what the machine's owner allowed
- * (`--allow`).
+ * The operations a server may request from a daemon, each with the capability it needs. The daemon rejects all
+ * others and checks the capability against the owner's settings (`--allow`).
  *
  * An operation is one stream on the link (`stream.ts`): OPEN carries `input`, END carries `output` or an error. In
- * between go bytes on numbered channels and small JSON events, as each row says.
+ * between, bytes on numbered channels and small JSON events are exchanged.
  *
- * Whatever changes something carries a `key` made by the caller. Asked again with the same key after the link was lost,
- * the daemon does nothing twice: it goes on from the offsets in the new OPEN.
+ * Each changing operation has a `key` chosen by the caller. Repeated with the same key after a lost link, it
+ * resumes at the offsets in the new OPEN, and nothing is done twice.
  */
 import { z } from 'zod'
 import type { Capability } from '#core/scopes.ts'
@@ -48,7 +47,7 @@ export const MachineUser = z.object({
   groups: z.array(z.string()),
 })
 
-/** The progress of an installation; `total` is 0 where it cannot be told. */
+/** `total` is 0 if unknown. */
 export const InstallProgress = z.object({
   type: z.literal('progress'),
   phase: z.enum(['resolving', 'downloading', 'verifying', 'loading']),
@@ -62,7 +61,7 @@ export const CallHead = z.object({
 })
 
 interface Operation {
-  /** Null: part of being connected at all. */
+  /** Null: always allowed. */
   needs: Capability | null
   input: z.ZodType
   output: z.ZodType
@@ -70,13 +69,12 @@ interface Operation {
 const operation = <I extends z.ZodType, O extends z.ZodType>(needs: Capability | null, input: I, output: O) =>
   ({ needs, input, output }) satisfies Operation
 const nothing = z.object({})
-/** A list may be longer than what can be said at once: it comes in parts. `next`: the `from` of the next one. */
+/** Long lists are sent in parts. `next` is the `from` of the next part. */
 const part = z.object({ from: offset.optional() })
 const next = offset.nullable().default(null)
 const removed = z.object({ removed: z.number().int() })
 
 export const operations = {
-  /** Whether anybody is there, and how it goes. */
   'daemon.probe': operation(
     null,
     nothing,
@@ -86,21 +84,21 @@ export const operations = {
       load: z.number(),
       memory_bytes: z.number().int(),
       memory_free_bytes: z.number().int(),
-      /** The size of the file system that the home lies on; earlier versions do not say it. */
+      /** Of the file system with the home folder. Missing from earlier versions. */
       disk_bytes: z.number().int().nullable().default(null),
       disk_free_bytes: z.number().int().nullable().default(null),
-      /** The home of the user that the daemon runs as; earlier versions do not say it. */
+      /** The home of the daemon's user. Missing from earlier versions. */
       home: path.nullable().default(null),
     }),
   ),
-  /** A new credential, written to disk before it is answered; the old one goes on for `overlap_seconds`. */
+  /** Sets a new credential, saved to disk before the answer. The old one stays valid for `overlap_seconds`. */
   'daemon.rotate': operation(null, z.object({ credential: z.string(), overlap_seconds: z.number().int() }), nothing),
 
   /**
-   * Runs a command. Bytes to the daemon: stdin, ended by `finish`. Bytes from it: `stdout`, `stderr`. First event from it:
-   * `{type: 'started', pid, stdin}`, where `stdin` is how much of it has arrived. `from`: what the caller has of each. A
-   * command of which nobody knows the end, as its computer or its keeper was killed, is refused as `interrupted` with
-   * `details.lost`, and never runs again. A key is known for 8 days: longer than anybody asks again.
+   * Runs a command. To the daemon: stdin, ended by `finish`. From it: first the event `{type: 'started', pid,
+   * stdin}` with the number of stdin bytes received, then `stdout` and `stderr`. `from`: the offsets the caller
+   * already has. A command that was running when its computer or keeper was killed is rejected as `interrupted`
+   * with `details.lost` and never runs again. Keys are remembered for 8 days, longer than any retry.
    */
   exec: operation(
     'exec',
@@ -137,16 +135,15 @@ export const operations = {
     }),
   ),
   /**
-   * Bytes to a command whose stdin was left open, on the channel `stdin`, from `offset` on, which is at most how much of it
-   * has arrived: what came before is not given to it twice. It ends once the command's pipe has taken them. `finish`: the
-   * command reads its end behind them.
+   * Writes to a command with open stdin, on the channel `stdin`. `offset` must not exceed the bytes received;
+   * repeated bytes are skipped. Ends once the command's pipe has taken them. `finish`: closes stdin afterwards.
    */
   'exec.write': operation(
     'exec',
     z.object({ key, offset, finish: z.boolean() }),
     z.object({ arrived: offset, running: z.boolean() }),
   ),
-  /** Ends a command and all that it started: SIGTERM, after 2 s SIGKILL, or the signal named. */
+  /** Stops a command and its processes: with the given signal, or SIGTERM and SIGKILL after 2 s. */
   'exec.kill': operation('exec', z.object({ key, signal: signal.nullable() }), z.object({ found: z.boolean() })),
 
   'terminal.open': operation(
@@ -164,7 +161,7 @@ export const operations = {
     Terminal,
   ),
   'terminal.list': operation('terminal', part, z.object({ terminals: z.array(Terminal), next })),
-  /** `data` is Base64. `seq` counts per `viewer`; one that was seen is ignored, and so is a `key` that was. */
+  /** `data` is Base64. A repeated `seq` of a `viewer`, or a repeated `key`, is ignored. */
   'terminal.write': operation(
     'terminal',
     z.object({
@@ -179,8 +176,8 @@ export const operations = {
   'terminal.resize': operation('terminal', z.object({ terminal_id: key, cols, rows }), Terminal),
   'terminal.close': operation('terminal', z.object({ terminal_id: key, signal: signal.nullable() }), Terminal),
   /**
-   * Reads a terminal's output, on the channel `body`, from `from` (the last `max_bytes` where it is null), waiting up
-   * to `wait_ms` for the first byte; with `screen`, the bytes that draw its screen on the channel `snapshot` first.
+   * Reads a terminal's output on the channel `body`, from `from` or, if null, the last `max_bytes`. Waits up to
+   * `wait_ms` for the first byte. `screen`: first sends bytes that draw the screen, on the channel `snapshot`.
    */
   'terminal.read': operation(
     'terminal',
@@ -200,14 +197,17 @@ export const operations = {
       at: offset.nullable(),
     }),
   ),
-  /** Bytes from the daemon on `body` from `from` on, `TerminalEvent`s between them; to it `ViewerEvent`s. Null: a snapshot first. */
+  /**
+   * From the daemon: bytes on `body` from `from` on, and `TerminalEvent`s. To it: `ViewerEvent`s. A null `from`
+   * starts with a snapshot.
+   */
   'terminal.attach': operation(
     'terminal',
     z.object({ terminal_id: key, viewer: key, from: offset.nullable() }),
     nothing,
   ),
 
-  /** Answers the folder where browsing starts: the home if it is allowed, else the first allowed folder. */
+  /** Returns the folder where browsing starts: the home if allowed, else the first allowed folder. */
   'fs.start': operation('fs_read', nothing, z.object({ path })),
   'fs.list': operation(
     'fs_read',
@@ -216,27 +216,27 @@ export const operations = {
   ),
   'fs.stat': operation('fs_read', z.object({ path }), Entry),
   'fs.mkdir': operation('fs_write', z.object({ path, parents: z.boolean() }), Entry),
-  /** Events from the daemon: `{type: 'progress', removed}`, once a second. */
+  /** Sends `{type: 'progress', removed}` every second. */
   'fs.remove': operation('fs_write', z.object({ path, recursive: z.boolean() }), removed),
   /**
-   * First event from the daemon: `{type: 'head', entry, length, etag}`; then its bytes on `body`. `length` and `etag` are
-   * null for an archive and for a file whose size is not known before its end, such as those in `/proc`.
+   * First event: `{type: 'head', entry, length, etag}`, then bytes on `body`. `length` and `etag` are null for an
+   * archive and for a file of unknown size, as in `/proc`.
    */
   'fs.read': operation(
     'fs_read',
     z.object({ path, offset, length: z.number().int().min(0).nullable(), archive: z.enum(['zip', 'tar']).nullable() }),
     z.object({ bytes: offset }),
   ),
-  /** Answers how much of an upload lies on the computer. */
+  /** Returns the number of bytes received of an upload. */
   'fs.upload_offset': operation('fs_write', z.object({ path, key }), z.object({ offset })),
   /**
-   * Removes the part of an upload. Refuses with `concurrency_limited` while the upload is being written. Earlier daemons
-   * don't know the operation.
+   * Removes the partial file of an upload. Rejected with `concurrency_limited` while it is being written. Missing
+   * from earlier daemons.
    */
   'fs.upload_drop': operation('fs_write', z.object({ path, key }), z.object({})),
   /**
-   * Bytes to the daemon on `body`, from `offset` on, which must be what `fs.upload_offset` says. Its events: `{type: 'offset',
-   * offset}`, how far it has written. `complete`: these are the last ones, and `finish` puts the file in its place, once.
+   * To the daemon: bytes on `body` from `offset`, which must equal `fs.upload_offset`. From it: `{type: 'offset',
+   * offset}` with the bytes written. `complete`: the file ends with these bytes, and `finish` moves it into place.
    */
   'fs.write': operation(
     'fs_write',
@@ -254,7 +254,7 @@ export const operations = {
   ),
 
   'ports.list': operation('ports', part, z.object({ ports: z.array(ListeningPort), next })),
-  /** A connection to 127.0.0.1, then ::1, of the computer, and nowhere else: raw bytes both ways on `body`. */
+  /** Connects to 127.0.0.1, then ::1, of the computer only. Raw bytes both ways on `body`. */
   'ports.dial': operation('ports', z.object({ port: z.number().int().min(1).max(65_535) }), nothing),
 
   'users.list': operation('users', part, z.object({ users: z.array(MachineUser), next })),
@@ -305,9 +305,9 @@ export const operations = {
     }),
   ),
   /**
-   * Events from the daemon: `InstallProgress`, at most two a second and at each new phase. Where the source is `upload`:
-   * `{type: 'offset', offset}` first, then bytes to it on `body` from there on. What was broken off goes on where it was
-   * left, by the same name and source; asked again with its key, a model that was installed is not installed twice.
+   * From the daemon: `InstallProgress`, up to twice a second and at each new phase. For source `upload`: first
+   * `{type: 'offset', offset}`, then bytes to it on `body` from there. An interrupted installation of the same name
+   * and source resumes, and a repeated key installs nothing twice.
    */
   'engine.install': operation(
     'inference',
@@ -325,10 +325,11 @@ export const operations = {
   ),
   'engine.remove': operation('inference', z.object({ name: z.string() }), nothing),
   /**
-   * A model call in the shape of OpenAI's chat completions or embeddings, or a transcription: the request's JSON on `body`, then `finish`. First
-   * event from the daemon: `{type: 'head', status, content_type}`; then the answer's JSON, or its events where the request
-   * says `stream`. For a transcription `{sample_rate, samples, language?}`, samples of 16 bit, little-endian, mono, in base64, up to
-   * 30 seconds of them; answered by `{text, language, words: [{word, start, end}] | null}`, in seconds.
+   * A model call in OpenAI's format for chat completions or embeddings, or a transcription: the request's JSON on
+   * `body`, then `finish`. First event: `{type: 'head', status, content_type}`, then the response as JSON, or as
+   * events if the request has `stream`. A transcription `{sample_rate, samples, language?}` has up to 30 seconds of
+   * 16-bit little-endian mono samples in base64. Its response is `{text, language, words: [{word, start, end}] |
+   * null}`, in seconds.
    */
   'engine.call': operation(
     'inference',

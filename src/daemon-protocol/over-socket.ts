@@ -4,7 +4,7 @@ import { CLOSE, Mux, type MuxOptions } from './mux.ts'
 
 const PREFIX = 4
 
-/** A link over a connected socket: each frame behind its length, a u32. */
+/** A link over a socket: each frame is preceded by its length as a u32. */
 export function overSocket(socket: Socket, options: MuxOptions): Mux {
   const mux = new Mux(
     {
@@ -22,7 +22,7 @@ export function overSocket(socket: Socket, options: MuxOptions): Mux {
       get bufferedAmount() {
         return socket.writableLength
       },
-      // What was sent last, such as why, still leaves.
+      // `destroySoon` sends pending data first, such as the reason.
       close: () => socket.destroySoon(),
     },
     options,
@@ -35,9 +35,9 @@ export function overSocket(socket: Socket, options: MuxOptions): Mux {
   return mux
 }
 
-/** Cuts a sequence of bytes into frames. Answers false for a length that no frame has. */
+/** Splits bytes into frames. Returns false for an invalid length. */
 export function unprefix(take: (frame: Buffer) => void): (bytes: Buffer) => boolean {
-  /** The bytes that came of a length, then of its frame. */
+  /** The incomplete frame and, below, its incomplete length. */
   let partial: Buffer | null = null
   let filled = 0
   const length = Buffer.alloc(PREFIX)

@@ -2,12 +2,12 @@ import type { WebSocket } from 'ws'
 import { CLOSE, Mux, type MuxOptions } from './mux.ts'
 import { shortenBytes } from '#core/text/shorten.ts'
 
-/** The time in which the other end has to close, too. */
+/** How long the peer may take to close. */
 const CLOSING_MS = 2_000
-/** A close frame carries a code of 2 bytes and a reason of up to 123 (RFC 6455, 5.5). */
+/** A close frame has a code of 2 bytes and a reason of up to 123 (RFC 6455, 5.5). */
 const MOST_REASON = 123
 
-/** A link over an open WebSocket: each frame one binary message. */
+/** A link over a WebSocket: one binary message per frame. */
 export function overWebSocket(socket: WebSocket, options: MuxOptions): Mux {
   const mux = new Mux(
     {

@@ -2,8 +2,8 @@ import type { OperationName } from './operations.ts'
 import { type AskedStream, type Incoming, LinkLost, type Stream } from './stream.ts'
 
 /**
- * Joins a stream that was opened here to the one that was opened further on for it: what comes on one goes to the other,
- * no faster than it is taken there. Answers what the further one answers, or throws what it throws.
+ * Connects a stream to one opened further along, both ways with backpressure. Returns or throws what the further
+ * one does.
  */
 export async function relay(from: Stream, to: AskedStream<OperationName>, signal: AbortSignal): Promise<object> {
   const leave = (): void => {
@@ -12,13 +12,13 @@ export async function relay(from: Stream, to: AskedStream<OperationName>, signal
   }
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave, { once: true })
-  // It ends with its stream.
+  // Ends with its stream.
   void carry(from, to).catch(() => {})
   try {
     await carry(to, from)
     return await to.output
   } catch (error) {
-    // Of the two, the further one's end says why.
+    // The further stream's error explains why.
     if (!signal.aborted) await to.output
     throw error
   } finally {

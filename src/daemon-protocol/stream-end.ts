@@ -4,14 +4,14 @@ import type { Channel } from './operations.ts'
 import { type Incoming, LinkLost, type Stream, StreamReset } from './stream.ts'
 import { type Budget, FIRST_WINDOW, FRAME_COST, Window } from './window.ts'
 
-/** Up to here a stream's waiting bytes go before those of streams that have more. */
+/** Streams with fewer waiting bytes are sent before others. */
 const SMALL = 16_384
-/** Events that wait for credit, and their bytes. Who makes more of them than the other end takes has lost count of it. */
+/** Limits of events that wait for credit. A sender beyond them ignores backpressure. */
 const MOST_EVENTS = 4_096
 const MOST_EVENT_BYTES = 1_048_576
 const MOST_CREDIT = 2 ** 31
 
-/** The part of its link that an end uses. */
+/** The link as its streams see it. */
 export interface Line extends Budget {
   send(frame: Buffer): void
   sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void
@@ -24,16 +24,16 @@ export interface Line extends Budget {
 interface Bytes {
   type: 'bytes'
   bytes: Uint8Array
-  /** The number of its bytes that have left. */
+  /** The number of its bytes already sent. */
   sent: number
   channel: Channel
-  /** The offset of the next byte that leaves. */
+  /** The offset of the next byte to send. */
   offset: number
   settle: { resolve(): void; reject(error: Error): void } | null
 }
 type Outgoing = Bytes | { type: 'event' | 'end'; json: Buffer } | { type: 'finish' }
 
-/** An end of a stream: what waits to be sent, and what came. */
+/** One end of a stream: its outgoing queue and its inbox. */
 export class StreamEnd implements Stream {
   readonly id: number
   readonly #line: Line
@@ -42,20 +42,20 @@ export class StreamEnd implements Stream {
   #waitingBytes = 0
   #waitingEvents = 0
   #waitingEventBytes = 0
-  /** Calls for those who wait until no event waits. */
+  /** Callbacks waiting until no event is queued. */
   #tellTaken: (() => void)[] = []
-  /** The number of bytes that may be sent; one frame may take it below zero. */
+  /** The bytes that may be sent. One frame may take it below zero. */
   #credit = FIRST_WINDOW
-  /** The offset of each channel's next byte, of those written and those that came. */
+  /** Next offsets per channel, written and received. */
   #written: number[] = []
   #came: number[] = []
   #finishing = false
   #otherFinished = false
-  /** The reason why nothing more can be sent; null: the stream lives. */
+  /** Why nothing more can be sent. Null: open. */
   #over: Error | null = null
-  /** Whether the end stands in the line of those that want to send. */
+  /** Whether it is in the link's send queue. */
   queued = false
-  /** The other end's answer, or why there is none. */
+  /** Settles with the peer's answer, or the reason there is none. */
   settle: { end(answer: Buffer): void; fail(error: Error): void } | null = null
 
   constructor(id: number, line: Line) {
@@ -72,12 +72,12 @@ export class StreamEnd implements Stream {
     return this.#over !== null
   }
 
-  /** Little waits: it goes before the bulk of others. */
+  /** Whether few bytes wait, so it is sent before bulk data. */
   get urgent(): boolean {
     return this.#waitingBytes <= SMALL
   }
 
-  /** Whether something waits that may leave now. */
+  /** Whether the next frame may be sent now. */
   get ready(): boolean {
     const first = this.#outgoing[0]
     return first !== undefined && (this.#credit > 0 || first.type === 'finish' || first.type === 'end')
@@ -122,7 +122,7 @@ export class StreamEnd implements Stream {
     this.#add({ type: 'finish' })
   }
 
-  /** The answer, behind all that was written. */
+  /** Queues the answer after everything written. */
   end(answer: Buffer): void {
     if (this.#over !== null) return
     this.#finishing = true
@@ -146,7 +146,7 @@ export class StreamEnd implements Stream {
     if (this.ready) this.#line.wants(this)
   }
 
-  /** Sends the next frame; only while `ready`. */
+  /** Sends the next frame. Call only while `ready`. */
   sendOne(): void {
     const first = this.#outgoing[0]!
     if (first.type === 'bytes') return this.#sendBytes(first)
@@ -175,7 +175,7 @@ export class StreamEnd implements Stream {
     if (item.sent === item.bytes.length) item.settle?.resolve()
   }
 
-  /** The other end read something. */
+  /** Adds credit granted by the peer. */
   credit(bytes: number): void {
     this.#credit += bytes
     if (this.#credit > MOST_CREDIT) throw new Violation('a stream received more credit than was requested')
@@ -199,7 +199,7 @@ export class StreamEnd implements Stream {
     this.#inbox.put({ type: 'event', event }, size + FRAME_COST)
   }
 
-  /** The other end's answer came: what was received can still be read, then reading ends. */
+  /** Handles the peer's answer. Messages already received can still be read. */
   receiveEnd(answer: Buffer): void {
     this.settle?.end(answer)
     this.close(null)
@@ -209,7 +209,7 @@ export class StreamEnd implements Stream {
     for (const wake of this.#tellTaken.splice(0)) wake()
   }
 
-  /** Closes the end: nothing more goes either way. Null: all is said. */
+  /** Closes both directions. Null: regular end. */
   close(error: Error | null): void {
     if (this.#over !== null) return
     this.#over = error ?? ENDED

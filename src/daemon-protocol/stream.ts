@@ -1,55 +1,53 @@
 /**
- * A stream of a link, as both of its ends see it: on the link between server and daemon, on the socket between daemon
- * and keeper, and between two servers one of which holds the link. Nothing is buffered beyond the credit that the
- * reader gave.
+ * A stream on a link, as seen by either end: between server and daemon, daemon and keeper, or two servers. Never
+ * buffers more than the credit granted by the reader.
  */
 import type { Channel, OperationName, Output } from './operations.ts'
 
-/** Messages in the order in which the other end sent them. */
+/** Messages in the order of sending. */
 export type Incoming =
   | { type: 'bytes'; channel: Channel; offset: number; bytes: Uint8Array }
   | { type: 'event'; event: unknown }
-  /** The other end sends no more bytes; its END may still come. */
+  /** The peer sends no more bytes; its END may follow. */
   | { type: 'finished' }
 
-/** Asking for the next one gives the other end credit for the bytes of the last: who reads slowly slows the sender. */
+/** Requesting the next message grants credit for the previous one, so a slow reader slows the sender. */
 export interface Stream extends AsyncIterable<Incoming> {
   /**
-   * Resolves when the bytes have left; until then they must not change. `offset`: where they stand in their channel, if
-   * that is not behind the last ones; it never goes back. Throws once the stream has ended (`StreamReset`) or the link is
-   * lost (`LinkLost`).
+   * Resolves when the bytes are sent; don't change them before that. `offset`: their position in the channel if not
+   * directly after the previous ones; never decreases. Throws `StreamReset` after the stream ended, or `LinkLost`.
    */
   write(bytes: Uint8Array, channel?: Channel, offset?: number): Promise<void>
-  /**
-   * Sends at most 64 KiB of JSON, behind the bytes that were written before it. Where more than 1 MiB waits, the stream
-   * is reset.
-   */
+  /** Sends up to 64 KiB of JSON after the bytes written before. Resets the stream if more than 1 MiB is queued. */
   event(event: object): void
-  /** Resolves when all events have left, or the stream is over. */
+  /** Resolves when all events are sent or the stream is over. */
   taken(): Promise<void>
-  /** Says that no more of our bytes come: the end of stdin, of an upload. */
+  /** Declares the end of our bytes, such as stdin or an upload. */
   finish(): void
-  /** Ends it on both ends, whatever is under way. */
+  /** Ends both sides immediately. */
   reset(reason: string): void
   /**
-   * Ends it on both ends as if the link between them had broken: `LinkLost` there too. What can be asked for again by its
-   * key goes on meanwhile.
+   * Ends both sides like a broken link, with `LinkLost` on the other end. Operations that can be repeated by key
+   * continue.
    */
   lose(reason: string): void
 }
 
-/** The end that asked. */
+/** The requesting end. */
 export interface AskedStream<O extends OperationName> extends Stream {
-  /** Rejects with the daemon's refusal (`Refusal`), or with `LinkLost` or `StreamReset`. Comes when the bytes before it were taken. */
+  /**
+   * Rejects with the daemon's `Refusal`, or with `LinkLost` or `StreamReset`. Settles after the bytes before it
+   * were read.
+   */
   readonly output: Promise<Output<O>>
 }
 
-/** The link broke before the stream's END came. Asked again with its key, an operation goes on where it was. */
+/** The link broke before END. Repeated with its key, the operation resumes. */
 export class LinkLost extends Error {
   override name = 'LinkLost'
 }
 
-/** Thrown where one end ended the stream before its time, or it is over and cannot be written to. */
+/** The stream was ended early, or is over and can't be written to. */
 export class StreamReset extends Error {
   override name = 'StreamReset'
 }

@@ -1,39 +1,39 @@
 import { Violation } from './frames.ts'
 
-/** A frame's bookkeeping, in bytes of credit: else a sender of many tiny frames could make a reader keep much more. */
+/** The credit each frame costs besides its bytes. Otherwise many tiny frames could use far more memory. */
 export const FRAME_COST = 256
-/** The credit that each end of a new stream has. */
+/** The initial credit of each end. */
 export const FIRST_WINDOW = 65_536
-/** Up to here a window doubles while its reader is quick. */
+/** A quick reader's window doubles up to this size. */
 const QUICK_WINDOW = 262_144
-/** Up to here it doubles where the link is so long that less would leave it empty. */
+/** On a link with a long round trip it doubles up to this size. */
 const LARGEST_WINDOW = 4_194_304
-/** A reader that takes half a window in this time is quick, ms. */
+/** A reader is quick if it reads half a window within this time, in ms. */
 const QUICK = 100
 /**
- * The least time over which a reader's speed is measured, or one round trip, ms: within one turn of its event loop all
- * comes at once.
+ * The minimum time over which read speed is measured, or one round trip if longer, in ms. Within one turn of the
+ * event loop everything arrives at once.
  */
 const LEAST_SPAN = 5
 
-/** The part of a link that windows share. */
+/** Shared by all windows of a link. */
 export interface Budget {
-  /** Reserves growth of windows, if there is room. `release` gives it back. */
+  /** Reserves memory for window growth, if available. `release` returns it. */
   reserve(bytes: number): boolean
   release(bytes: number): void
-  /** The shortest time that the link took there and back, ms. */
+  /** The shortest measured round trip, in ms. */
   roundTrip(): number
   now(): number
 }
 
-/** The amount that the other end of a stream may send: more when the reader took what came, at half a window. */
+/** Flow control for one end of a stream: grants new credit once half a window has been read. */
 export class Window {
   readonly #budget: Budget
   #size = FIRST_WINDOW
   #left = FIRST_WINDOW
   #taken = 0
   #since: number
-  /** The bytes that were taken since the speed was last measured. */
+  /** Bytes read since the last speed measurement. */
   #span = { bytes: 0, since: 0 }
 
   constructor(budget: Budget) {
@@ -41,13 +41,13 @@ export class Window {
     this.#since = this.#span.since = budget.now()
   }
 
-  /** A frame came. One may go beyond what is left, none may come once nothing is left. */
+  /** Counts an arriving frame. The last one may exceed the credit. */
   arrive(cost: number): void {
     if (this.#left <= 0) throw new Violation('a stream sends beyond its credit')
     this.#left -= cost
   }
 
-  /** The reader took it. Answers the credit to give now; 0: later. `waits`: the reader has nothing left to read. */
+  /** Counts a read frame. Returns the credit to grant now; 0: later. `waits`: the reader has nothing left to read. */
   take(cost: number, waits: boolean): number {
     this.#taken += cost
     if (this.#taken * 2 < this.#size) return 0
@@ -68,7 +68,10 @@ export class Window {
     return wanted && this.#budget.reserve(size) ? size : 0
   }
 
-  /** The reader takes more in one round trip than half of it. What is beyond that only waits, and before keys of others. */
+  /**
+   * Whether the reader reads more than half a window per round trip. A larger window would only queue, ahead of
+   * others' keystrokes.
+   */
   #isTooShort(now: number): boolean {
     const roundTrip = this.#budget.roundTrip()
     const { bytes, since } = this.#span
@@ -84,25 +87,25 @@ export class Window {
   }
 }
 
-/** The way there and back is measured so often at least, one after another: the first time both ends are just beginning. */
+/** The minimum number of round trip measurements. The first is slow, since both ends are just starting. */
 const MEASURED = 4
 
-/** The round trip time of a link, as its pings and pongs tell. */
+/** Measures a link's round trip time with pings. */
 export class RoundTrip {
-  /** The shortest that was measured; 0: none yet. */
+  /** The shortest measured time; 0: none yet. */
   ms = 0
   #pings = 0
-  /** The time when the ping that is on its way was sent. */
+  /** When the pending ping was sent. */
   #sentAt: number | null = null
   #measured = 0
 
-  /** A ping leaves. Answers its number. */
+  /** Records a ping and returns its number. */
   begin(now: number): number {
     this.#sentAt = now
     return ++this.#pings
   }
 
-  /** A pong of this number came. Answers whether to measure again. */
+  /** Records a pong. Returns whether to measure again. */
   end(number: number, now: number): boolean {
     if (number !== this.#pings || this.#sentAt === null) return false
     const time = now - this.#sentAt

@@ -21,7 +21,7 @@ export interface CallOptions {
   signal?: AbortSignal
   headers?: Record<string, string>
   retries?: number
-  /** Takes up a stream after the event with this id. */
+  /** Resumes a stream after the event with this ID. */
   lastEventId?: string
 }
 
@@ -30,14 +30,14 @@ export interface Page<T> {
   pagination: { has_more: boolean; next_cursor: string | null }
 }
 
-/** `await` gives one page; `for await` every row, page by page. Nothing is asked before one of the two. */
+/** `await` returns one page; `for await` iterates over all rows. No request is sent before that. */
 export interface PageRequest<T, P = Page<T>> extends PromiseLike<P>, AsyncIterable<T> {}
 
 const LONGEST_WAIT_SECONDS = 30
 
 type Send = (route: Route, input: Input, more: CallOptions) => Promise<Response>
 
-/** The methods of all areas, as the table of routes names them. */
+/** The methods of all areas, as listed in the routes table. */
 export function clientOf(routes: Routes, options: ClientOptions): object {
   const send = createSend(options)
   const areas = Object.entries(routes).map(([area, verbs]) => {
@@ -47,7 +47,7 @@ export function clientOf(routes: Routes, options: ClientOptions): object {
   return Object.fromEntries(areas)
 }
 
-/** One call with its retries; throws an `ApiError` for what is not 2xx. */
+/** Sends a request with retries. Throws `ApiError` for statuses outside 2xx. */
 function createSend({ origin, key, version, headers, retries = 2, fetch = globalThis.fetch }: ClientOptions): Send {
   const base = `${origin.replace(/\/+$/, '')}/v1`
   return async (route, input, more) => {
@@ -80,15 +80,14 @@ function createSend({ origin, key, version, headers, retries = 2, fetch = global
 }
 
 function failed(error: unknown, signal: AbortSignal | undefined): ConnectionError {
-  // Whoever gave up hears their own reason.
+  // An aborting caller gets its own reason.
   signal?.throwIfAborted()
   return new ConnectionError('The server couldn’t be reached.', { cause: error })
 }
 
 /**
- * Seconds to wait before the same again, or null where that could do something twice: the contract has no idempotency
- * keys. A 429 comes before anything is done, unless it names a run that has failed; what only reads may be asked again after a
- * fault, too.
+ * Returns the seconds to wait before a retry, or null if a retry could repeat an effect, since the API has no
+ * idempotency keys. A 429 has no effect unless it names a failed run; reads are also retried after server errors.
  */
 function waitFor(
   { method }: Route,
@@ -97,7 +96,7 @@ function waitFor(
   tried: number,
 ): number | null {
   const reads = method === 'GET'
-  // The message that began the run is kept, and would stand there twice.
+  // The message that started the run is stored, and a retry would add it twice.
   const begun = error instanceof ApiError && error.details?.['run_id'] !== undefined
   const again =
     answer instanceof ConnectionError
@@ -170,7 +169,10 @@ function pages(route: Route, input: Input, more: CallOptions, send: Send): PageR
   }
 }
 
-/** A stream that only reads is taken up after the last event when the line is cut; one that was begun by a call ends. */
+/**
+ * A stream that only reads resumes after its last event when the connection is lost. One started by a changing
+ * request ends.
+ */
 async function* events(
   route: Route,
   input: Input,

@@ -1,4 +1,4 @@
-/** The error object of an answer: `{ "error": { "type", "message", "code"?, "param"?, "details"? } }`. */
+/** The error object of a response: `{ "error": { "type", "message", "code"?, "param"?, "details"? } }`. */
 export interface ErrorBody {
   type?: string
   message?: string
@@ -7,13 +7,16 @@ export interface ErrorBody {
   details?: Record<string, unknown>
 }
 
-/** A call that the server refused, or failed at. `type` says what it is, `code` why, `requestId` is what to quote. */
+/**
+ * A request the server rejected or failed to process. `type` is the category, `code` the reason, and `requestId`
+ * helps support find it.
+ */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
   readonly type: string
   readonly code: string | undefined
-  /** The field at fault, as `a.b.0`. */
+  /** The invalid field, such as `a.b.0`. */
   readonly param: string | undefined
   readonly details: Record<string, unknown> | undefined
   readonly requestId: string | null
@@ -32,43 +35,43 @@ export class ApiError extends Error {
   }
 }
 
-/** 400: a field is missing, unknown or wrong; `param` names it. */
+/** 400: a field is missing, unknown or invalid; `param` names it. */
 export class InvalidRequestError extends ApiError {
   override name = 'InvalidRequestError'
 }
-/** 401: no credentials, or none that hold. */
+/** 401: missing or invalid credentials. */
 export class UnauthenticatedError extends ApiError {
   override name = 'UnauthenticatedError'
 }
-/** 402: no credits left, or a cap reached. */
+/** 402: no credits left, or a spend cap reached. */
 export class PaymentRequiredError extends ApiError {
   override name = 'PaymentRequiredError'
 }
-/** 403: a scope, a role or a policy is in the way. */
+/** 403: a scope, role or policy doesn't allow it. */
 export class ForbiddenError extends ApiError {
   override name = 'ForbiddenError'
 }
-/** 404: it does not exist, or you have no access to it. */
+/** 404: not found, or you don't have access. */
 export class NotFoundError extends ApiError {
   override name = 'NotFoundError'
 }
-/** 409: its present state, or another one of the same name, is in the way. */
+/** 409: conflicts with the current state or with an existing name. */
 export class ConflictError extends ApiError {
   override name = 'ConflictError'
 }
-/** 410: it was there and is not any more. */
+/** 410: it was deleted or has expired. */
 export class GoneError extends ApiError {
   override name = 'GoneError'
 }
-/** 413: more bytes than are taken. */
+/** 413: the request is too large. */
 export class TooLargeError extends ApiError {
   override name = 'TooLargeError'
 }
-/** 429: too many calls; `retryAfterSeconds` says when to try again. */
+/** 429: too many requests; retry after `retryAfterSeconds`. */
 export class RateLimitedError extends ApiError {
   override name = 'RateLimitedError'
 }
-/** 5xx: the server, or a provider behind it, could not do it. */
+/** 5xx: the server or a provider failed. */
 export class ServerError extends ApiError {
   override name = 'ServerError'
 }
@@ -85,13 +88,13 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
   429: RateLimitedError,
 }
 
-/** The error that an answer which is not 2xx tells of. */
+/** Creates the error for a response outside 2xx. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const Class = CLASSES[response.status] ?? (response.status >= 500 ? ServerError : ApiError)
   return new Class(response.status, response.headers, bodyOf(await response.text()))
 }
 
-/** What came is no error of ours where a proxy on the way answered. */
+/** Returns an empty body if a proxy on the way answered. */
 function bodyOf(text: string): ErrorBody {
   try {
     return (JSON.parse(text) as { error?: ErrorBody }).error ?? {}
@@ -100,7 +103,7 @@ function bodyOf(text: string): ErrorBody {
   }
 }
 
-/** The server could not be reached, or the line was cut before it answered; `cause` says why. */
+/** The server couldn't be reached, or the connection was lost before it answered; see `cause`. */
 export class ConnectionError extends Error {
   override name = 'ConnectionError'
 }

@@ -1,14 +1,14 @@
-/** One event of a stream, as it came. */
+/** One event of a stream. */
 export interface ReceivedEvent {
-  /** Where to go on from: the newest `id:` that the stream has named. */
+  /** Where to resume: the latest `id:` of the stream. */
   id?: string
   event: string
   data: unknown
 }
 
 /**
- * Server-sent events out of bytes, however they are cut; `data` is parsed as JSON, comments are heartbeats and vanish.
- * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ * Parses server-sent events from bytes split anywhere. `data` is parsed as JSON; comments are heartbeats and
+ * skipped. https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ReceivedEvent> {
   let event = ''
@@ -35,7 +35,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** Lines end in LF, CR or CRLF, which may come in two pieces. */
+/** Splits at LF, CR or CRLF, which may itself be split. */
 async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   const reader = body.getReader()

@@ -1,22 +1,22 @@
-/** An endpoint as the client needs it: where each field of a call travels, and what comes back. */
+/** An endpoint as the client needs it: where each input field is sent and what is returned. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** `/chats/{id}`; in `{+id}` slashes stay as they are. */
+  /** `/chats/{id}`; in `{+id}` slashes stay unescaped. */
   path: string
   answer: 'one' | 'page' | 'results' | 'operation' | 'stream' | 'bytes' | 'deleted' | 'none'
-  /** The fields that travel in the query. */
+  /** Fields sent in the query. */
   query?: readonly string[]
-  /** The fields that travel as headers: `upload_offset` is `Upload-Offset`. */
+  /** Fields sent as headers: `upload_offset` as `Upload-Offset`. */
   headers?: readonly string[]
-  /** The parts of a form that are bytes. */
+  /** Binary parts of a form. */
   files?: readonly string[]
-  /** The content type of a body that is bytes: what the call gives as `bytes`. */
+  /** The content type of a binary body, passed as `bytes`. */
   bytes?: string
 }
 /** By area and verb. */
 export type Routes = Readonly<Record<string, Readonly<Record<string, Route>>>>
 
-/** Bytes to send. A `File` brings its own name. */
+/** Bytes to send. A `File` provides its own name. */
 export type Bytes = Blob | Uint8Array<ArrayBuffer> | ArrayBuffer
 export type Input = Readonly<Record<string, unknown>>
 
@@ -26,14 +26,14 @@ export interface Outgoing {
   path: string
   headers: Record<string, string>
   body: Body | null
-  /** It can be sent once more. */
+  /** Whether the body can be sent again. */
   repeatable: boolean
 }
 
 const isBytes = (value: unknown): value is Bytes =>
   value instanceof Blob || value instanceof ArrayBuffer || ArrayBuffer.isView(value)
 
-/** Flat input → where each field travels: in the path, the query, a header or the body. */
+/** Maps flat input to path, query, headers and body. */
 export function outgoing(route: Route, input: Input): Outgoing {
   const left = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const take = (name: string): unknown => {
@@ -46,7 +46,7 @@ export function outgoing(route: Route, input: Input): Outgoing {
     if (value === undefined || value === '') throw new TypeError(`${name} is missing`)
     const words = encodeURIComponent(String(value))
     const said = greedy === '+' ? words.replaceAll('%2F', '/') : words
-    // An address is read without its dots: they would lead to another endpoint.
+    // URL parsing removes dot segments, which would lead to another endpoint.
     if (said.split('/').some((word) => word === '.' || word === '..'))
       throw new TypeError(`${name} must not have "." or ".." as a part`)
     return said
@@ -77,7 +77,7 @@ export function outgoing(route: Route, input: Input): Outgoing {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Fields first, then the bytes: the server reads them as they come. */
+/** Fields first, then the bytes, because the server streams them. */
 function formOf(fields: ReadonlyMap<string, unknown>, files: readonly string[]): FormData {
   const form = new FormData()
   for (const [name, value] of fields) if (!files.includes(name)) form.append(name, textOf(value))

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { plain } from './text.ts'
 
-/** The most models that fit into one message. */
+/** The number of models that fit into one message. */
 export const MOST_MODELS = 200
 
 export const engineName = z.enum(['llama', 'sherpa', 'ollama'])
 
-/** A model on a computer, as its daemon tells of it. */
+/** A model on a computer, as its daemon reports it. */
 const LocalModel = z.object({
   name: plain(200).min(1),
   engine: engineName,
@@ -19,7 +19,7 @@ const LocalModel = z.object({
   embeds: z.boolean().describe('Whether it creates embeddings instead of text.'),
 })
 
-/** The list of models. A row that does not parse is left out: a model with an odd file must not hide the others. */
+/** Skips invalid rows, so a model with an odd file doesn't hide the others. */
 export const LocalModels = z.preprocess(
   (rows) => (Array.isArray(rows) ? rows.filter((row) => LocalModel.safeParse(row).success) : rows),
   z.array(LocalModel).max(MOST_MODELS),

@@ -1,10 +1,10 @@
-/** The error of an END that has no output. */
+/** The error of an END without output. */
 import { type Code, Refusal } from '#core/errors.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /**
- * The codes that the other end may use: they are about the computer and what was asked of it. Whether a caller is signed
- * in, has paid or may ask, and whether a computer is there, a server says by itself.
+ * The codes a peer may send, about the computer and the request. Authentication, payment, permission and connection
+ * errors come from the server only.
  */
 export const SAID: ReadonlySet<string> = new Set<Code>([
   'already_exists',
@@ -37,16 +37,16 @@ export const SAID: ReadonlySet<string> = new Set<Code>([
 
 const LONGEST_TEXT = 1_000
 const LONGEST_PARAM = 200
-/** The most bytes of the details' JSON. */
+/** The size limit of the details' JSON in bytes. */
 const LARGEST_DETAILS = 4_096
 
-/** Says a refusal as it is; of any other fault nothing. */
+/** Serializes a refusal. Other errors reveal nothing. */
 export function refusalJson(error: unknown): object {
   const { code, message, param, details } = error instanceof Refusal ? error : new Refusal('internal_error')
   return { code, message, param, details }
 }
 
-/** The other end may say anything, and what it says is shown to callers and kept in the database. */
+/** Parses a peer's error. It may contain anything, and is shown to callers and stored in the database. */
 export function readRefusal({ code, message, param, details }: Record<string, unknown>): Refusal {
   const flat = flatIn(details)
   return new Refusal(SAID.has(String(code)) ? (code as Code) : 'upstream_error', {
@@ -56,7 +56,7 @@ export function readRefusal({ code, message, param, details }: Record<string, un
   })
 }
 
-/** Details that a client can read: values, and lists of texts. Null: something else is among them, or too much. */
+/** Returns details that consist of values and lists of texts. Null if they contain anything else or too much. */
 function flatIn(details: unknown): Record<string, unknown> | null {
   if (typeof details !== 'object' || details === null || Array.isArray(details)) return null
   const entries = Object.entries(details)
@@ -75,5 +75,5 @@ const cleaned = (value: unknown): unknown =>
       ? value.map((one: string) => plain(one, LONGEST_TEXT))
       : value
 
-/** Text that a database holds: no U+0000, no half of a surrogate pair. */
+/** Text PostgreSQL can store: no U+0000, no lone surrogates. */
 const plain = (text: string, most: number): string => shorten(text, most).replaceAll('\0', '').toWellFormed()

@@ -13,7 +13,7 @@ export const Terminal = z.object({
   ended_at: time.nullable(),
 })
 
-/** The events of a terminal's viewer, to it and from it, beside bytes. */
+/** Events to and from a terminal's viewer, in addition to bytes. */
 export const ViewerEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('input'),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Text that a database holds: without U+0000. */
+/** Text PostgreSQL can store: no U+0000. */
 export const plain = (most: number) =>
   z
     .string()
