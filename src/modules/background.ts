@@ -1,4 +1,4 @@
-/** Background work of the areas: jobs by name, housekeeping, operations, and what follows from events. */
+/** Background work of the modules: jobs by name, housekeeping, operations and event consumers. */
 import type { Engine } from '#infra/context.ts'
 import type { Consumer } from '#infra/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
@@ -57,7 +57,6 @@ export interface Background extends AsyncDisposable {
   consumers: Consumer[]
 }
 
-/** Every kind of operation that an area starts. */
 const kinds: readonly OperationKind<object, Handles>[] = [
   textOperation,
   ...mediaOperations,

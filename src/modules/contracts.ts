@@ -1,6 +1,6 @@
 /**
- * Every contract, by the name of its area: what the CLI, the daemon, the app and the docs read. Adding an area touches
- * this list and services.ts. Each is loaded when it is first asked for, so that a command waits for its own area only.
+ * All contracts by module name, for the CLI, daemon, app and docs. A new module is added here and in services.ts.
+ * Contracts are loaded on demand, so a CLI command loads only its own.
  */
 import type { Area } from '#core/contract.ts'
 
@@ -48,6 +48,6 @@ export const contracts = {
 
 export type Contracts = typeof contracts
 
-/** All contracts, in the order of the list. */
+/** In the order of the list. */
 export const loadContracts = (from: Record<string, () => Promise<Area>> = contracts): Promise<Area[]> =>
   Promise.all(Object.values(from).map((load) => load()))

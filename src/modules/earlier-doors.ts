@@ -1,4 +1,7 @@
-/** Closes what somebody opened in an account with an address that was not theirs, once its owner has the account. */
+/**
+ * Revokes access that a stranger set up in an account with another person's address, once the address's owner
+ * recovers the account.
+ */
 import { sql } from 'kysely'
 import type { Engine } from '#infra/context.ts'
 import type { JobHandler } from '#infra/jobs/jobs.ts'
@@ -15,7 +18,7 @@ import { disableWebhooksOf } from './webhooks/service.ts'
 import { revokeInvitationsOf } from './workspaces/service.ts'
 
 const JOB = 'accounts.close_doors'
-/** A process that is cut off from the database serves for 5 s more by what it knew. */
+/** A process cut off from the database uses cached permissions for 5 s. */
 const KNOWN_SECONDS = 5
 
 interface Asked {
@@ -29,9 +32,9 @@ export const closeEarlierDoors: HasDoors['closeEarlierDoors'] = async (ctx, acco
   const until = new Date(now.getTime() + KNOWN_SECONDS * 1000)
   const before = { from: new Date(0), until: now }
   const closed = await close(ctx.db, accountId, before)
-  // What goes on takes its time to end, and nobody who recovers an account waits for it.
+  // Stopping running work takes time that account recovery shouldn't wait for.
   await ctx.engine.jobs.add(ctx, JOB, { ...asked(accountId, before) })
-  // Not of what was there before: its owner may have switched some on again.
+  // Only what was created during the recovery: the owner may have re-enabled earlier things.
   const late = asked(accountId, { from: now, until })
   await ctx.engine.jobs.add(ctx, JOB, { ...late }, { runAt: new Date(until.getTime() + 1_000) })
   return { closed: some(closed), to_review: some(await leftOf(ctx.db, accountId)) }
@@ -53,7 +56,7 @@ async function close(db: Db, accountId: Id, made: Span): Promise<EarlierDoors['c
   }
 }
 
-/** The things that a stranger may have made to read along, and that may as well be the owner's own. */
+/** Lists things a stranger may have created to read along, but that may also be the owner's. */
 async function leftOf(db: Db, accountId: Id): Promise<EarlierDoors['to_review']> {
   const { rows } = await sql<EarlierDoors['to_review']>`
     with own as (select workspace_id as id from members where account_id = ${accountId} and role = 'owner')
@@ -69,7 +72,6 @@ async function leftOf(db: Db, accountId: Id): Promise<EarlierDoors['to_review']>
 const some = (counts: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 
-/** The jobs of this file. */
 export const doorJobs = (engine: Engine<Handles>): Record<string, JobHandler> => ({
   async [JOB]({ account_id, ...asked }: Asked) {
     const { db } = engine.postgres

@@ -1,4 +1,4 @@
-/** The one table of events: what there is to hear of, on which channels, and who may. Each area declares its own. */
+/** The table of all events with their channels and required permissions. Each module declares its own. */
 import { eventTable, eventTypes } from '#core/events.ts'
 import { accountEvents } from './accounts/event-types.ts'
 import { agentEvents } from './agents/event-types.ts'
@@ -28,6 +28,6 @@ export const events = eventTable([
   ...notificationEvents,
   ...webhookEvents,
   ...providerEndpointEvents,
-  // For the areas alone: it goes to no channel.
+  // Internal: sent to no channel.
   ...eventTypes(null, [], { 'call.interrupted': 'The result of a model call whose server process crashed.' }),
 ])

@@ -1,6 +1,4 @@
-/**
- * Ends what a restored instance must not go on with by itself: the one that it was copied from may have done it since.
- */
+/** Cancels pending work of a restored instance, since the original may have done it already. */
 import { sql } from 'kysely'
 import type { WaitingJob } from '#infra/backup/load.ts'
 import { type Db, nextTime } from '#infra/postgres/client.ts'
@@ -9,10 +7,10 @@ import { scheduleOf } from './automations/schedule/schedule.ts'
 import type { RunRow } from './chats/runs/run-store.ts'
 import { cancelWaiting, endFromOutside } from './chats/runs/transitions.ts'
 
-/** Jobs that only bring what is kept up to date: nobody outside hears of them. */
+/** Jobs that only refresh internal data and contact no one outside. */
 export const keepJob = ({ task }: WaitingJob): boolean => task.startsWith('search.')
 
-/** A kind of thing that was not gone on with, and how many there were. */
+/** A kind of canceled work and its count. */
 export interface Settled {
   what: string
   count: number
@@ -20,12 +18,13 @@ export interface Settled {
 
 const WORDS = 'The instance was restored from a backup while this was in progress.'
 const INTERRUPTED = JSON.stringify({ type: 'unavailable', code: 'interrupted', message: WORDS })
-/** Consumers of events that tell somebody outside or begin work; those that keep indexes up to date go on. */
+/** Consumers that contact the outside or start work. Those that update indexes continue. */
 const TELLING = ['webhooks', 'notifications', 'automations', 'chats.goals']
 
 /**
- * Ends what would leave this server once it starts: mails, pushes and webhooks that waited, runs and operations that were under way,
- * ticks that have passed. Commands that go on on computers are left alone: they ended there, or still go on.
+ * Cancels everything that would leave this server after its start: pending emails, pushes and webhooks, running
+ * runs and operations, and past schedule times. Commands on computers aren't touched: they ended or are still
+ * running there.
  */
 export async function settleRestored(db: Db): Promise<Settled[]> {
   const settled: Settled[] = []
@@ -53,7 +52,7 @@ export async function settleRestored(db: Db): Promise<Settled[]> {
     'media calls, canceled',
     sql`update media_jobs set status = 'over', error = ${INTERRUPTED}::jsonb, updated_at = ${nextTime} where status <> 'over'`,
   )
-  // Nobody asks a vendor for their end any more: they are settled on an estimate, as those of a process that died.
+  // Their final cost can't be fetched, so they are settled on an estimate, like those of a dead process.
   await sql`update reservations set outlives_process = false where outlives_process`.execute(db)
   await count(
     'webhook deliveries, canceled',
@@ -78,7 +77,7 @@ async function endRuns(db: Db): Promise<number> {
   return rows.length
 }
 
-/** The next tick of each automation is one that lies before us. */
+/** Moves each automation's next run to a future time. */
 async function passTicks(db: Db): Promise<number> {
   const { rows } = await sql<{ id: Id; schedule: string; time_zone: string; now: Date }>`
     select id, schedule, time_zone, now() as now from automations where next_fire_at <= now()`.execute(db)
@@ -93,12 +92,12 @@ function nextTick(schedule: string, timeZone: string, now: Date): Date | null {
   try {
     return scheduleOf(schedule, timeZone).next(now)
   } catch {
-    // It fires no more, or its zone is not known here.
+    // The schedule has no further times, or its time zone is unknown here.
     return null
   }
 }
 
-/** Skips events that were written but not told yet: they reach the indexes, and nobody else. */
+/** Skips unprocessed events for all consumers except the search index. */
 async function tellNobody(db: Db): Promise<void> {
   await sql`insert into deliveries (consumer, seq, event)
     select 'search', seq, to_jsonb(o) - 'seq' - 'xid' from outbox o on conflict do nothing`.execute(db)

@@ -1,4 +1,4 @@
-/** The columns that areas keep sealed under the root key. */
+/** The columns modules encrypt with the root key. */
 import type { SealedColumns } from '#infra/reseal.ts'
 import { agentSecrets } from './agents/service.ts'
 import { automationSecrets } from './automations/service.ts'
@@ -6,7 +6,7 @@ import { requestSecrets } from './chats/service.ts'
 import { pushSecrets } from './notifications/service.ts'
 import { webhookSecrets } from './webhooks/service.ts'
 
-/** Columns sealed under the id of their row, which every start seals anew where the key has changed. */
+/** Columns encrypted with the ID of their row. Each start re-encrypts them after a key change. */
 export const sealed: readonly SealedColumns[] = [
   { table: 'kept_items', columns: ['sealed'] },
   ...agentSecrets,
@@ -16,7 +16,7 @@ export const sealed: readonly SealedColumns[] = [
   ...pushSecrets,
 ]
 
-/** All sealed columns: provider endpoints see to their own, which are sealed under more than an id. */
+/** All encrypted columns. Provider endpoints handle their own, which are encrypted with more than an ID. */
 export const allSealed: readonly SealedColumns[] = [
   { table: 'provider_endpoints', columns: ['sealed_key', 'sealed_headers'] },
   ...sealed,

@@ -1,4 +1,4 @@
-/** Every service: what app.ts serves. */
+/** All services, as served by app.ts. */
 import type { Context } from '#infra/context.ts'
 import type { Service } from '#core/implement.ts'
 import { identityService } from './accounts/identities/service.ts'
@@ -32,7 +32,7 @@ import { type HasRobots, webService } from './web/service.ts'
 import { memberService } from './workspaces/members.ts'
 import { workspaceService } from './workspaces/service.ts'
 
-/** Handles that areas use of each other and of the gateway, and their memories: app.ts puts them all on the engine. */
+/** Handles that modules use of each other and of the gateway. app.ts adds them to the engine. */
 export type Handles = AgentHandles &
   GatewayHandles &
   ChatHandles &

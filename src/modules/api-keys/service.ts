@@ -52,7 +52,7 @@ export const apiKeyService = implement(apiKeys, {
           message: `You can have up to ${MOST_KEYS} API keys. Revoke one first.`,
           details: { limit: MOST_KEYS },
         })
-      // A key would outlive whatever has just ended the session or key that asks for it.
+      // A new key would outlive a session or key that was just revoked.
       await checkLive(ctx)
       return apiKeyStore.insert(ctx.db, {
         id: newId(),
@@ -104,12 +104,12 @@ export const apiKeyService = implement(apiKeys, {
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.rotated', async (ctx) => {
       const row = await usable(ctx, id)
-      // A holder of the new secret could act as its owner.
+      // Whoever has the new secret could act as the key's owner, so only the owner may rotate it.
       if (row.account_id !== ctx.principal.accountId)
         refuse('insufficient_role', { message: 'Only the owner can rotate a key. You can revoke it instead.' })
       return apiKeyStore.update(ctx.db, id, {
         ...stored(secret),
-        // Kept also without an overlap, so that the old secret is told that it was rotated, not that it never was.
+        // Kept even without an overlap, so that using the old secret reports its rotation.
         previous_hash: row.key_hash,
         previous_expires_at: overlap_seconds === 0 ? null : new Date(ctx.now().getTime() + overlap_seconds * 1000),
       })
@@ -118,14 +118,13 @@ export const apiKeyService = implement(apiKeys, {
   },
 })
 
-/** A key's name, as its owner gave it. */
 export const keyName = async (db: Db, id: Id): Promise<string> => (await apiKeyStore.nameOf(db, id)) ?? ''
 
-/** Revokes every key that is restricted to this workspace, whosever it is. Answers how many. */
+/** Revokes all keys restricted to this workspace, of any owner. Returns their number. */
 export const revokeKeysWithin = (ctx: Context, workspaceId: Id): Promise<number> =>
   revokeAll(ctx, 'workspace_id', workspaceId)
 
-/** Revokes every key of this account. Answers how many. */
+/** Revokes all keys of the account. Returns their number. */
 export const revokeKeysOf = (ctx: Context, accountId: Id): Promise<number> => revokeAll(ctx, 'account_id', accountId)
 
 async function revokeAll(ctx: Context, by: 'workspace_id' | 'account_id', id: Id): Promise<number> {
@@ -135,7 +134,7 @@ async function revokeAll(ctx: Context, by: 'workspace_id' | 'account_id', id: Id
   return rows.length
 }
 
-/** A change of what a key may do: durable, told to every process, and in force here before the answer leaves. */
+/** Records a change of a key's permissions for all processes and applies it in this one before the response is sent. */
 async function changeRights(
   ctx: Context,
   type: string,
@@ -171,7 +170,7 @@ const emit = (ctx: Context, type: string, row: ApiKeyRow): Promise<void> =>
     data: { id: row.id, name: row.name },
   })
 
-/** The caller's own, or one that reaches only a workspace that the caller manages. */
+/** Returns the caller's own key, or one restricted to a workspace the caller manages. */
 async function found(ctx: Context, id: Id): Promise<ApiKeyRow> {
   const row = await apiKeyStore.getForUpdate(ctx.db, id)
   const mayKnow =
@@ -233,5 +232,5 @@ const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey
   updated_at: iso(row.updated_at),
 })
 
-/** Keys with a cap that were used within a day. */
+/** Keys with a spend cap used within a day. */
 export const cappedKeys = (db: Db) => apiKeyStore.capped(db, 24)

@@ -60,7 +60,10 @@ export const apiKeyStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** The number of the account's keys that are not revoked. Holds the account's row, so that two creations count one after the other. */
+  /**
+   * Counts the account's active keys. Locks the account's row, so concurrent creations are counted one after the
+   * other.
+   */
   async countForCreate(db: Db, accountId: Id): Promise<number> {
     await db.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute()
     const { count } = await db
@@ -102,7 +105,7 @@ export const apiKeyStore = {
       .returningAll()
       .execute(),
 
-  /** Keys with a cap that were used of late. */
+  /** Recently used keys with a spend cap. */
   capped: (
     db: Db,
     hours: number,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
-test('an admin sees, caps and revokes the keys of a workspace; their owners keep the secret, others see nothing', async () => {
+test('admins see, cap and revoke a workspace’s keys; only owners get the secret, and others see nothing', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

@@ -4,7 +4,7 @@ import { call, say, script, tools } from '#test/chats/chats.ts'
 import { type Row, fire, isOver, runIs } from '#test/automations/hooks.ts'
 import { type Caller, testServer } from '#test/server.ts'
 
-test('alice reads who changed what in her team; its admin may not, a stranger finds nothing, and the administrator reads all', async () => {
+test('owners read the changes in their workspaces, administrators read all, and other members get nothing', async () => {
   await using server = await testServer()
   const [root, alice, bob, carol] = [
     await server.person('Root'),
@@ -40,7 +40,7 @@ test('alice reads who changed what in her team; its admin may not, a stranger fi
   assert.equal((await of(elsewhere)).status, 404)
   assert.ok(!JSON.stringify((await elsewhere.get('/audit?limit=100')).body).includes(team))
   assert.equal((await of(root)).body.data.length, 5)
-  // A key of the administrator that is held to one workspace is not an administrator's.
+  // A key restricted to one workspace has no administrator rights.
   const held = await root.key({ scopes: ['*'], workspace_id: root.workspaceId })
   assert.equal((await of(held)).status, 404)
   assert.ok(!JSON.stringify((await held.get('/audit?limit=100')).body).includes(team))
@@ -57,7 +57,7 @@ test('alice reads who changed what in her team; its admin may not, a stranger fi
   assert.equal((await of(bob)).body.data[0].action, 'member.removed')
 })
 
-test('what an agent does in an automation’s run is told as done by the run, the automation and the key that pays', async () => {
+test('an agent’s changes in an automation’s run are attributed to the run, the automation and the key that pays', async () => {
   await using server = await testServer()
   const { pool } = server.app.engine.postgres
   // The relay takes rows away: a trigger of the test sees those that were written.
@@ -93,7 +93,7 @@ test('what an agent does in an automation’s run is told as done by the run, th
   )
 })
 
-test('alice reads who let an agent call what in her team, and who took files out of it; of temporary chats nothing', async () => {
+test('the audit names who approved an agent’s tool call and who downloaded files, except for temporary chats', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'to talk' })

@@ -19,7 +19,7 @@ export const auditService = implement(audit, {
   },
 })
 
-/** Null: everything. An administrator's key or agent that is held to one workspace sees what its owner would. */
+/** Null: everything. An administrator's key or agent restricted to one workspace sees only what its owner may. */
 function whatTheyOwn({ principal }: Context): Id[] | null {
   if (principal.administrator && !isHeldToOne(principal)) return null
   const reachable = reachableWorkspaces(principal, 'member:read')

@@ -9,7 +9,7 @@ export interface AuditFilters {
 }
 
 export const auditStore = {
-  /** Newest first. `workspaces`: only of these; null is everything, what is in no workspace included. */
+  /** Newest first. `workspaces`: null includes entries outside workspaces. */
   list(
     db: Db,
     workspaces: readonly Id[] | null,

@@ -11,20 +11,20 @@ import type { OutputPart, TextCompletion } from './contract.ts'
 export type Part = z.output<typeof OutputPart>
 export type Completed = z.output<typeof TextCompletion>
 
-/** An event for the readers of a stream, before it has its number. */
+/** A stream event before it is numbered. */
 export interface StreamEvent {
   event: string
   data: Record<string, unknown>
 }
 
-/** Puts an answer together from its chunks, and says of each what a reader of the stream sees. */
+/** Assembles a response from its chunks and produces the stream events for each. */
 export class InferenceAnswer {
   readonly id: Id
   readonly createdAt: string
   readonly content: Part[] = []
   #finish: FinishReason | null = null
   #reasoning: { part: Extract<Part, { type: 'reasoning' }>; index: number } | null = null
-  /** Parts of the answer that were left out, by name. */
+  /** Names of parts that couldn't be represented. */
   readonly #lost = new Set<Loss>()
   readonly #calls = new Map<string, Extract<Part, { type: 'tool_call' }>>()
 
@@ -73,7 +73,7 @@ export class InferenceAnswer {
       case 'finish':
         this.#finish = chunk.reason
         return []
-      // The message has no place for them.
+      // Messages can't contain these.
       case 'image':
       case 'audio':
         this.#lost.add(lossOf(chunk.type))
@@ -89,7 +89,7 @@ export class InferenceAnswer {
     }
   }
 
-  /** The completion as it stands. `usage` and `cost_usd` are null until the end. */
+  /** The completion so far. `usage` and `cost_usd` are null until the end. */
   shown(served: ServedCall): Completed {
     return {
       id: this.id,

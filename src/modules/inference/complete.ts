@@ -10,16 +10,19 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Principal, actingIn } from '#core/principal.ts'
 
-/** Handles that calls of models use. */
+/** Handles needed for model calls. */
 export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
 
-/** A call that has begun: its first chunk is there, so what can be refused has been refused. */
+/** A started call. Its first chunk arrived, so it can no longer be rejected. */
 export interface StartedCall extends AsyncDisposable {
   served(): ServedCall
   chunks: AsyncIterable<Chunk>
 }
 
-/** Calls the model and waits for its first word, or where it is wanted whole for its last. Refuses as `completeTurn` does. */
+/**
+ * Calls the model and waits for the first chunk, or for the last if the response isn't streamed. Throws the errors
+ * of `completeTurn`.
+ */
 export async function startCall(
   ctx: Context<InferenceHandles>,
   turn: CanonicalRequest,
@@ -56,7 +59,7 @@ export async function startCall(
   }
 }
 
-/** Refuses a call for which `startCall` would be refused before a provider is asked, money included. */
+/** Rejects a call that `startCall` would reject before contacting a provider, including for lack of credits. */
 export async function checkCall(
   ctx: Context<InferenceHandles>,
   turn: CanonicalRequest,
@@ -68,10 +71,7 @@ export async function checkCall(
   await engine.completeTurn(acting, turn, { signal, payer, surface: 'inference', whole: true }).check()
 }
 
-/**
- * The caller in whose name the model is asked. Refuses (`not_found`) a model that nobody serves, and names the one that
- * may have been meant.
- */
+/** Returns the caller for the model. Throws `not_found` for an unavailable model and suggests a similar name. */
 export async function callerFor(
   { engine, principal }: Context<HasEndpoints>,
   model: string,

@@ -10,7 +10,7 @@ const toolCall = {
   arguments: text.describe('JSON text.'),
 }
 
-/** Parts of a message of a request: those of an answer go back as they came. */
+/** Parts of a request's message. Parts of a response can be sent back unchanged. */
 export const InputPart = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('text'), text }),

@@ -38,7 +38,7 @@ const eventsIn = (text: string): SentEvent[] =>
       return { id: id!, event: event!, data: JSON.parse(data!) }
     })
 
-test('sim/echo answers with the last user text, and says who served and what it cost', async () => {
+test('sim/echo returns the last user text, the provider and the cost', async () => {
   const answer = await alice.post('/inference/text', say('hello dear world', { system: 'be brief' }))
   assert.equal(answer.status, 200)
   const { data } = answer.body
@@ -52,7 +52,7 @@ test('sim/echo answers with the last user text, and says who served and what it 
   assert.match(answer.headers.get('x-uk-route')!, /^provider=sim; seed=\d+$/)
 })
 
-test('a stream tells the run, the message, its words, what it used, and the end; numbered without a gap', async () => {
+test('a stream sends the run, message, text, usage and end, numbered without gaps', async () => {
   const text = 'ein Gruß 👋🏽 an alle'
   const answer = await alice.post('/inference/text/stream', say(text))
   assert.match(answer.headers.get('content-type')!, /^text\/event-stream/)
@@ -84,7 +84,7 @@ test('a stream tells the run, the message, its words, what it used, and the end;
   )
 })
 
-test('reasoning, text and a tool call come as their own events and parts', async () => {
+test('reasoning, text and tool calls have their own events and parts', async () => {
   const script = play([
     { reasoning: 'let me see' },
     { text: 'I ask' },
@@ -106,7 +106,7 @@ test('reasoning, text and a tool call come as their own events and parts', async
   assert.equal(message.finish_reason, 'tool_calls')
 })
 
-test('a tool loop: what was answered goes back with the result, and the next turn is played', async () => {
+test('a tool result sent back with the response continues the conversation', async () => {
   const turns = [[{ tool_call: { name: 'add', arguments: { a: 1 } } }], [{ text: 'it is done' }]]
   const messages: unknown[] = [{ role: 'user', content: JSON.stringify({ turns }) }]
   const tools = [{ name: 'add' }]
@@ -127,7 +127,7 @@ test('a tool loop: what was answered goes back with the result, and the next tur
   }
 })
 
-test('an error before the first word has its status; one after it ends the stream as run.failed', async () => {
+test('an error before the first chunk has its status, and a later one ends the stream as run.failed', async () => {
   const early = await alice.post(
     '/inference/text',
     play([{ error: { type: 'rate_limit_error', message: 'slow down', status: 429 } }]),
@@ -148,7 +148,7 @@ test('an error before the first word has its status; one after it ends the strea
   assert.deepEqual([events.at(-1)!.data.error.code, events.at(-1)!.data.run.status], ['provider_error', 'failed'])
 })
 
-test('what is wrong with a request is named before anything is spent', async () => {
+test('invalid requests are rejected with the reason before anything is spent', async () => {
   const wrong = async (body: object) => {
     const { status, body: answer } = await alice.post('/inference/text', body)
     return [status, answer.error.code ?? answer.error.type, answer.error.param]
@@ -166,7 +166,7 @@ test('what is wrong with a request is named before anything is spent', async () 
   assert.deepEqual(long.slice(0, 2), [400, 'context_length_exceeded'])
 })
 
-test('in the background it is an operation, and the answer is its result', async () => {
+test('a background call is an operation with the response as its result', async () => {
   const started = await alice.post('/inference/text', say('later', { background: true }))
   assert.equal(started.status, 202)
   let { data } = started.body
@@ -177,7 +177,7 @@ test('in the background it is an operation, and the answer is its result', async
   assert.equal((await alice.get(`/operations/${data.id}/content`)).text, 'later')
 })
 
-test('who leaves a stream pays for what was written, not for the rest', async () => {
+test('a caller that disconnects from a stream pays only for what was generated', async () => {
   const bob = await server.person('Bob Leaves')
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'start' })
   const leave = new AbortController()
@@ -202,7 +202,7 @@ test('who leaves a stream pays for what was written, not for the rest', async ()
   assert.deepEqual([row.status, Number(row.output_tokens)], ['cancelled', 3])
 })
 
-test('without credits a standard account gets 402; after a grant the balance goes down by the exact cost', async () => {
+test('a standard account without credits gets 402, and granted credits are charged the exact cost', async () => {
   const bob = await server.person('Bob')
   const refused = await bob.post('/inference/text', say('hello'))
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'insufficient_credits'])
@@ -218,7 +218,7 @@ test('without credits a standard account gets 402; after a grant the balance goe
   assert.equal(data.cost_usd, Number(cost) / 1e9)
 })
 
-test('a key without inference:run may not, and one with a cap stops at it', async () => {
+test('a key without inference:run is rejected, and a capped key stops at its cap', async () => {
   const narrow = await alice.key({ scopes: ['model:read'] })
   assert.equal((await narrow.post('/inference/text', say('x'))).body.error.details.required_scope, 'inference:run')
   const capped = await alice.key({ spend_cap_usd: 0.000001 })
@@ -228,7 +228,7 @@ test('a key without inference:run may not, and one with a cap stops at it', asyn
   )
 })
 
-test('parts, tools and the wished form travel to the provider in its own shape', async () => {
+test('parts, tools and the response format are sent in the provider’s own format', async () => {
   await using vendor = await startOpenAI()
   const made = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Eyes',
@@ -272,7 +272,7 @@ test('parts, tools and the wished form travel to the provider in its own shape',
   assert.ok([sent.max_tokens, sent.max_completion_tokens].includes(99))
 })
 
-test('what a model thought goes back to it as it was answered, its signature byte for byte', async () => {
+test('reasoning is sent back unchanged, its signature byte for byte', async () => {
   await using vendor = await startAnthropic()
   const made = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Thinker',

@@ -12,7 +12,7 @@ import { inference } from './contract.ts'
 import { failedStart, streamEvents } from './stream-events.ts'
 import { type TextInput, turnOf } from './turn.ts'
 
-/** `POST /inference/text` in the background. Not repeatable: what a provider was paid for once is not asked twice. */
+/** `POST /inference/text` in the background. Not repeatable, since the provider has been paid. */
 export const textOperation = defineOperation<TextInput & { workspaceId: Id }, InferenceHandles>(
   'inference.text',
   async (ctx, { workspaceId, ...ask }, { signal }) => {
@@ -37,7 +37,7 @@ export const inferenceService = implementWith<Context<InferenceHandles & MediaHa
     const { background, workspace_id: _, ...ask } = input
     const workspaceId = ctx.workspace!.id
     const { credential } = ctx.principal
-    // An operation outlives the run, and would count for none of its budgets.
+    // An operation outlives the run and wouldn't count toward its budgets.
     if (background && credential.kind === 'server' && credential.run !== undefined)
       refuse('invalid_parameter', { param: 'background', message: '`background` isn’t available within a run.' })
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
@@ -74,7 +74,7 @@ async function complete(
   return { completed, cost: call.served().cost }
 }
 
-/** PostgreSQL keeps neither NUL characters nor half code points in JSON. */
+/** PostgreSQL's JSON accepts neither NUL characters nor lone surrogates. */
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 const storablePart = (part: Part): Part =>
   part.type === 'tool_call'

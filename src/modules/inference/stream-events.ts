@@ -7,8 +7,8 @@ import type { InferenceAnswer, StreamEvent } from './answer.ts'
 import type { StartedCall } from './complete.ts'
 
 /**
- * The events of a stream (contract, part 6), each with its number. Ends silently when the caller has left, with its
- * reason when the caller lost the right to it or the server stops.
+ * Numbered events of a stream (contract, part 6). Ends silently if the caller disconnects, and with the reason if
+ * it loses permission or the server stops.
  */
 export const streamEvents = (ctx: Context, answer: InferenceAnswer, call: StartedCall): AsyncIterable<Event> =>
   eventsOf(call, tell(ctx, answer, call))
@@ -43,7 +43,7 @@ async function* tell(ctx: Context, answer: InferenceAnswer, call: StartedCall): 
     : numbered({ event: 'run.failed', data: { run: run(answer, call, 'failed', error), error } })
 }
 
-/** The only event of a run whose call failed behind the head of its stream; null: its caller has left. */
+/** The only event of a run that failed after its stream's headers were sent. Null: the caller disconnected. */
 export function failedStart(
   ctx: Context,
   { id, createdAt }: InferenceAnswer,

@@ -7,7 +7,7 @@ import type { InputMessage, InputPart, inference } from './contract.ts'
 /** Parameters of both calls. */
 export type TextInput = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
 
-/** A request → the CanonicalRequest in the middle of every translation. */
+/** Converts a request to a CanonicalRequest, the intermediate form of every translation. */
 export function turnOf({
   model,
   messages,
@@ -86,7 +86,7 @@ function partOf(part: z.output<typeof InputPart>): CanonicalPart {
   }
 }
 
-/** An optional field that was left out is absent in a CanonicalRequest, not undefined. (`fromEntries` forgets the names of fields.) */
+/** In a CanonicalRequest a missing field is absent, not undefined. (`fromEntries` loses the field names.) */
 type Whole<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 const withoutGaps = <T extends object>(value: T): Whole<T> & (T extends { parameters: object } ? Tool : unknown) =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as never

@@ -8,11 +8,11 @@ interface Files {
   counted_at: string
 }
 
-/** So many are counted in some hundredths of a second. */
+/** Counted within some hundredths of a second. */
 const FEW = 200_000
 const GOOD_MS = 600_000
 
-/** The contents of files: counted at each look while they are few, else every ten minutes by whichever process is asked. */
+/** Counts the stored files: on every call up to `few`, else every ten minutes per process. */
 export async function countFiles(db: Db, now: Date = new Date(), few: number = FEW): Promise<Files> {
   const { rows: about } = await sql<{ rows: number }>`
     select reltuples::float8 as rows from pg_class where oid = 'blobs'::regclass`.execute(db)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { countFiles } from './count-files.ts'
 
-test('alice, who administers it, sees how the instance does, and what is to be mended; bob does not', async () => {
+test('an administrator sees the instance’s state and what needs fixing, and other users don’t', async () => {
   await using server = await testServer({
     environment: { SMTP_URL: 'smtp://somebody:hunter2@127.0.0.1:1', UK_NO_SUCH: 'x' },
   })
@@ -14,7 +14,7 @@ test('alice, who administers it, sees how the instance does, and what is to be m
   assert.deepEqual([data.accounts, data.processes, data.mail, data.sign_up], [2, 1, true, 'open'])
   assert.match(data.versions.postgres, /^\d+\.\d+/)
   assert.ok(data.storage.database_bytes > 1e6)
-  // Where files are very many they are counted every ten minutes, whoever looks.
+  // With very many files they are counted every ten minutes.
   const { db, pool } = server.app.engine.postgres
   const now = new Date()
   const look = async (minutes: number) => (await countFiles(db, new Date(now.getTime() + minutes * 60_000), -2)).files

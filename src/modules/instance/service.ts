@@ -8,7 +8,7 @@ import { iso } from '#core/time.ts'
 import { instance } from './contract.ts'
 import { countFiles } from './count-files.ts'
 
-/** What a check of this instance found. */
+/** The result of a check. */
 export interface Checked {
   name: string
   status: 'ok' | 'off' | 'warn' | 'fail'
@@ -16,7 +16,7 @@ export interface Checked {
   advice?: string
 }
 export interface HasCheckUp {
-  /** The checks of `uk doctor`, from within a server that runs. */
+  /** Runs the checks of `uk doctor` inside a running server. */
   checkUp(): Promise<Checked[]>
 }
 

@@ -18,7 +18,7 @@ export const Voice = z
   })
   .meta({ id: 'Voice' })
 
-/** `shared`: the filters that models have too. */
+/** `shared`: filters shared with models. */
 export function voiceEndpoints<P extends z.ZodType, Q extends z.ZodType, L extends z.ZodType>(shared: {
   provider: P
   q: Q

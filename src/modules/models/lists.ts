@@ -1,7 +1,7 @@
 import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
 import type { Principal } from '#core/principal.ts'
 
-/** A page of rows by their slugs. The cursor is bound to the caller and the filters. */
+/** Returns a page ordered by slug. The cursor is bound to the caller and the filters. */
 export function pageBySlug<T extends { slug: string }>(
   kind: string,
   { accountId }: Principal,
@@ -21,7 +21,7 @@ export function pageBySlug<T extends { slug: string }>(
   )
 }
 
-/** A part of what was found, with the filters that were given; `status: available` is what holds without one. */
+/** Returns a page of results with the applied filters. Default: `status: available`. */
 export function resultsOf<T>(
   found: readonly T[],
   { offset, limit, q }: { offset: number; limit: number; q?: string | undefined },
@@ -38,14 +38,14 @@ export function resultsOf<T>(
   }
 }
 
-/** Whether all words of the question are in the text. */
+/** Whether the text contains all words of the query. */
 export function hasWords(text: string, q: string | undefined): boolean {
   const words = (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const lower = text.toLowerCase()
   return words.every((word) => lower.includes(word))
 }
 
-/** The rows in the order of a key, then of their slugs. Rows without the key stand last either way. */
+/** Sorts rows by a key, then by slug. Rows without the key come last in either order. */
 export function sortedBy<T extends { slug: string }>(
   rows: readonly T[],
   key: (row: T) => number | string | null,
@@ -61,6 +61,6 @@ export function sortedBy<T extends { slug: string }>(
   return rows.toSorted(compare)
 }
 
-/** Whether one of these languages is meant by a tag: `en` finds `en-GB`. */
+/** Whether a tag matches one of these languages: `en` matches `en-GB`. */
 export const speaks = (languages: readonly string[], asked: string | undefined): boolean =>
   asked === undefined || languages.some((one) => `${one.toLowerCase()}-`.startsWith(`${asked.toLowerCase()}-`))

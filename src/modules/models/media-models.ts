@@ -8,10 +8,10 @@ import { priceOfOne } from '#gateway/catalogue/price-of-one.ts'
 import type { AudioModel, ImageModel, VideoModel } from './contract-media.ts'
 import { type ModelRow, type ShownModel, showModel } from './show.ts'
 
-/** A model of media as the wire shows it, and what it is compared by. */
+/** A media model as returned, with the values it is sorted by. */
 export interface Found<T> {
   shown: T
-  /** USD of one of what it makes or reads. */
+  /** USD per unit it generates or reads. */
   priceOfOne: number | null
 }
 
@@ -19,7 +19,7 @@ export type ShownImage = z.output<typeof ImageModel>
 export type ShownVideo = z.output<typeof VideoModel>
 export type ShownAudio = z.output<typeof AudioModel>
 
-/** The models of a kind that the caller can call now, those that the catalogue knows beside them, or all. */
+/** Models of these kinds that the caller can use now, those known from the catalog only, or all. */
 export async function mediaModelsOf(
   ctx: Context<HasEndpoints>,
   kinds: readonly MediaKind[],
@@ -50,7 +50,7 @@ export async function mediaModelsOf(
 const speakerOf = ({ endpoint, slug }: Row): Speaker => ({ endpointId: endpoint.id, model: slug })
 
 const known = new WeakMap<Catalogue, { row: ModelRow; shown: ShownModel }[]>()
-/** Models of media of the catalogue, as nobody serves them. */
+/** Media models of the catalog without an endpoint. */
 function unserved(catalogue: Catalogue): { row: ModelRow; shown: ShownModel }[] {
   const before = known.get(catalogue)
   if (before) return before
@@ -94,7 +94,7 @@ export function showVideo(model: Listed): Found<ShownVideo>[] {
   ]
 }
 
-/** Models of sound, with the speed at which each spoke here lately. */
+/** Audio models with their recently measured speed. */
 export async function showAudio(ctx: Context, models: readonly Listed[]): Promise<Found<ShownAudio>[]> {
   const speakers = models.flatMap(({ row, speaker }) => (row.media!.kind === 'speech' && speaker ? [speaker] : []))
   const speeds = await speedsOf(ctx.db, speakers)

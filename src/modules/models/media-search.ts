@@ -26,10 +26,7 @@ export interface AudioFilters extends MediaFilters<'speed' | 'price' | 'name'> {
   min_speed?: number | undefined
 }
 
-/**
- * The models that pass every filter, in the order asked for. A model of which the filtered fact is not known does not
- * pass.
- */
+/** Filters and sorts models. A model with an unknown value doesn't match a filter on it. */
 function searched<T extends ShownModel>(
   models: readonly Found<T>[],
   { q, provider, max_price, sort = 'name', order }: MediaFilters<string>,

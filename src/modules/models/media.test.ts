@@ -61,7 +61,7 @@ const listed = async (who: Caller, path: string): Promise<Shown[]> => (await got
 const found = (who: Caller, path: string) => got<Found>(who, path)
 const slugs = (rows: Shown[]): string[] => rows.map(({ slug }) => slug)
 
-test('alice brings models of every kind; each stands in the list of its kind, for her alone, until she disables the endpoint', async () => {
+test('media models appear in the list of their kind, only for their owner, until the endpoint is disabled', async () => {
   const { body, status, text } = await alice.post(at, studio())
   assert.equal(status, 201, text)
   const lists = ['/images/models', '/videos/models', '/audio/models']
@@ -97,7 +97,7 @@ test('alice brings models of every kind; each stands in the list of its kind, fo
   assert.equal((await alice.patch(`${at}/${body.data.id}`, { enabled: true, test: false })).status, 200)
 })
 
-test('a search leaves in what passes its filters; a price that is not known passes no limit and stands last', async () => {
+test('search returns the matching models; an unknown price matches no limit and is sorted last', async () => {
   const price = async (query: string) =>
     slugs((await found(alice, `/images/models/search?provider=studio&${query}`)).items)
   // A picture of 1024 × 1024 at 0.02 USD per million pixels costs 0.02097152.
@@ -150,7 +150,7 @@ test('a search leaves in what passes its filters; a price that is not known pass
   assert.equal((await bare.get('/images/models')).body.error.details.required_scope, 'model:read')
 })
 
-test('how fast a model spoke lately is read from the books, by every process', async () => {
+test('every process reads a model’s recent speech speed from the ledger', async () => {
   await using twin = await server.twin()
   const [tale] = await listed(alice, '/audio/models?provider=studio&kind=speech')
   assert.equal(tale!.speed, null)

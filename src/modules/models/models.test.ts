@@ -51,7 +51,7 @@ const search = async (
   return answer.body
 }
 
-test('the list is what can be called now, by slug, page by page', async () => {
+test('the list has the models available now, by slug and in pages', async () => {
   const all: Shown[] = []
   let cursor = ''
   do {
@@ -71,7 +71,7 @@ test('the list is what can be called now, by slug, page by page', async () => {
   )
 })
 
-test('one model is found by its slug, with a plain or an encoded slash, by its id, and by a bare name', async () => {
+test('a model is found by slug, with a plain or an encoded slash, by ID and by bare name', async () => {
   const { data } = (await alice.get('/models/openai/gpt-4o')).body
   assert.deepEqual(
     [data.slug, data.provider, data.pricing.input, data.status],
@@ -87,7 +87,7 @@ test('one model is found by its slug, with a plain or an encoded slash, by its i
   assert.equal((await alice.get('/models/openai/gpt-4o', { 'if-none-match': etag })).status, 304)
 })
 
-test('every filter of the search leaves in what passes it, and nothing else', async () => {
+test('every search filter returns exactly the matching models', async () => {
   const every = await search('status=all&limit=1')
   const counted = async (query: string, passes: (model: Shown) => boolean): Promise<void> => {
     const rows: Shown[] = []
@@ -120,7 +120,7 @@ test('every filter of the search leaves in what passes it, and nothing else', as
   )
 })
 
-test('each sort has its order, and what is not known stands last either way', async () => {
+test('each sort has its order, with unknown values last in either direction', async () => {
   const column = async (sort: string, order: string) =>
     (await search(`status=all&limit=100&offset=0&sort=${sort}${order && `&order=${order}`}`)).items
   const price = ({ pricing }: Shown): number => (pricing === null ? Infinity : pricing.input + pricing.output)
@@ -148,7 +148,7 @@ test('each sort has its order, and what is not known stands last either way', as
   assert.equal(last[0]!.pricing, null)
 })
 
-test('what cannot be is refused by name', async () => {
+test('invalid combinations are rejected with the reason', async () => {
   for (const [query, param] of [
     ['sort=age', 'sort'],
     ['limit=101', 'limit'],

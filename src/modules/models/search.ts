@@ -14,7 +14,7 @@ export interface Filters {
 }
 export type Sort = 'price' | 'context_length' | 'capability_index' | 'created_at' | 'name'
 
-/** The models that pass every filter, in the order asked for. A model with the filtered fact unknown does not. */
+/** Filters and sorts models. A model with an unknown value doesn't match a filter on it. */
 export function search(models: readonly ShownModel[], filters: Filters): ShownModel[] {
   const { sort = 'name' } = filters
   const descending = (filters.order ?? (sort === 'price' || sort === 'name' ? 'asc' : 'desc')) === 'desc'

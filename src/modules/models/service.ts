@@ -37,14 +37,14 @@ export const modelService = implementWith<Context<HasEndpoints>>()(models, {
   },
 })
 
-/** `claude-sonnet-5`, where one answer is left. */
+/** Finds `claude-sonnet-5` without its provider, if unambiguous. */
 async function byBareName(ctx: Context<HasEndpoints>, name: string): Promise<ShownModel | null> {
   const rows = (await ctx.engine.endpoints.offers(ctx.principal, name)).filter(({ kind }) => kind === 'text')
   const [row] = rows
   return row && rows.every(({ slug }) => slug === row.slug) ? showModel(row, row.endpoint.slug, 'available') : null
 }
 
-/** Models that the caller can call now, those whose endpoints are failing, and those that the catalogue knows beside them. */
+/** Models the caller can use now, those with failing endpoints, and those known from the catalog only. */
 async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<ShownModel[]> {
   const served = (await ctx.engine.endpoints.models(ctx.principal)).filter(({ kind }) => kind === 'text')
   const available = served.map((row) => showModel(row, row.endpoint.slug, 'available'))
@@ -60,7 +60,7 @@ async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<Sho
 }
 
 const shown = new WeakMap<Catalogue, ShownModel[]>()
-/** The catalogue as nobody serves it. */
+/** Catalog models without an endpoint. */
 function unserved(catalogue: Catalogue): ShownModel[] {
   const known = shown.get(catalogue)
   if (known) return known

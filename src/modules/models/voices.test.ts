@@ -65,7 +65,7 @@ const found = async (who: Caller, query: string): Promise<string[]> => {
 const asked = (vendor: MediaVendor, path: string): number =>
   vendor.requests.filter((request) => request.path === path).length
 
-test('voices of alice’s account at a vendor are hers; they are asked for once, and mallory sees none', async () => {
+test('voices of an account at a vendor are visible only to its owner and fetched once', async () => {
   const voices = await listed(alice, 'provider=eleven')
   assert.deepEqual(
     voices.map(({ slug, name, gender, languages }) => [slug, name, gender, languages]),
@@ -94,7 +94,7 @@ test('voices of alice’s account at a vendor are hers; they are asked for once,
   assert.ok(eleven.requests.every(({ headers }) => headers['xi-api-key'] === 'xi-alice'))
 })
 
-test('a server of one’s own tells its voices, whose names say language and gender', async () => {
+test('a self-hosted server lists its voices, with language and gender taken from their names', async () => {
   assert.deepEqual(
     (await listed(alice, 'provider=kokoro')).map(({ slug, gender, languages }) => [slug, gender, languages]),
     [
@@ -109,7 +109,7 @@ test('a server of one’s own tells its voices, whose names say language and gen
   assert.deepEqual(await found(alice, 'provider=kokoro&language=en-GB'), ['kokoro/bf_emma'])
 })
 
-test('at Deepgram a voice is a model, and a family speaks with all of its own', async () => {
+test('at Deepgram a voice is a model, and a model family has all of its voices', async () => {
   await using deepgram = await deepgramMedia()
   await addEndpoint(alice, 'deep', deepgram, { shape: 'deepgram', models: [{ id: 'aura-2', kind: 'speech' }] })
   const voices = await listed(alice, 'provider=deep')
@@ -135,7 +135,7 @@ test('at Deepgram a voice is a model, and a family speaks with all of its own', 
   assert.deepEqual([other.status, other.body.error.param], [400, 'voice'])
 })
 
-test('voices that vendors only write of, and those of this server, are everybody’s', async () => {
+test('voices from vendor documentation and of this server are available to everyone', async () => {
   assert.deepEqual(await found(mallory, 'provider=openai&q=marin'), ['openai/marin'])
   const [charon] = await listed(mallory, 'provider=google&gender=male')
   assert.deepEqual([charon!.slug, charon!.styles, charon!.languages], ['google/Charon', ['informative'], []])
@@ -145,7 +145,7 @@ test('voices that vendors only write of, and those of this server, are everybody
   assert.deepEqual(await found(mallory, 'style=Breezy&provider=google'), ['google/Aoede'])
 })
 
-test('speech names a voice by slug, by id or by the provider’s name; one that it lacks is refused before anything is sent', async () => {
+test('speech accepts a voice by slug, ID or provider name and rejects an unknown one before sending anything', async () => {
   const [, george] = await listed(alice, 'provider=eleven')
   const say = (voice: string, model = 'eleven/eleven_v3') =>
     alice.post('/inference/speech', { model, input: 'Good morning.', voice })
@@ -170,7 +170,7 @@ test('speech names a voice by slug, by id or by the provider’s name; one that 
   assert.match(absent.body.error.message, /Install the model on your computer/)
 })
 
-test('what was spoken tells how fast the model is', async () => {
+test('spoken responses measure how fast the model is', async () => {
   const speed = async (): Promise<number | null> =>
     (await alice.get('/audio/models?provider=local&kind=speech')).body.data.find(
       ({ slug }: Voice) => slug === 'local/flite',

@@ -17,7 +17,6 @@ export interface VoiceFilters {
   order?: 'asc' | 'desc' | undefined
 }
 
-/** The voices that the caller can speak with. */
 export async function voicesFor(ctx: Context<HasVoices>): Promise<ShownVoice[]> {
   const voices = await ctx.engine.voices.of(ctx.principal)
   return voices.map(({ id, slug, name, provider, languages, gender, styles, previewUrl, models, createdAt }) => ({
@@ -34,7 +33,7 @@ export async function voicesFor(ctx: Context<HasVoices>): Promise<ShownVoice[]> 
   }))
 }
 
-/** The voices that pass every filter, in the order asked for. One of which the filtered fact is not known does not pass. */
+/** Filters and sorts voices. A voice with an unknown value doesn't match a filter on it. */
 export function searchVoices(voices: readonly ShownVoice[], filters: VoiceFilters): ShownVoice[] {
   const { q, provider, language, gender, style, model, sort = 'name', order = 'asc' } = filters
   const found = voices.filter(

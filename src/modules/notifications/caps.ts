@@ -16,19 +16,19 @@ declare module '#infra/postgres/tables.ts' {
 
 const NEAR_PERCENT = 80n
 
-/** A cap on money, and how far it is used. */
+/** A spend cap and its usage. */
 interface Cap {
   kind: 'api_key' | 'workspace' | 'member' | 'account'
   id: Id
   name: string | null
   cap: Nano
   spent: Nano
-  /** The period in which the cap counts: a cap is told of once per period and amount. */
+  /** The period of the cap: one notification per period and threshold. */
   period: string
   tell: Id[]
 }
 
-/** Looks at every cap that is in use, and tells of those that have come near their end, or to it. */
+/** Checks every cap in use and notifies about those nearly or fully used. */
 export async function watchCaps(engine: Engine): Promise<void> {
   const { db } = engine.postgres
   const caps = [
@@ -98,7 +98,7 @@ async function budgets(engine: Engine, db: Db): Promise<Cap[]> {
   }))
 }
 
-/** The caps of members: told to them, and to the managers of the workspace. */
+/** Members' caps, with the member and the workspace's managers as recipients. */
 async function ownBudgets(engine: Engine, db: Db): Promise<Cap[]> {
   const members = await budgetedMembers(db)
   const spent = await spentOf(engine, members)
@@ -127,7 +127,7 @@ async function spentOf(
   return all
 }
 
-/** A balance counts against what it was when it was last filled; the unlimited tier draws on none. */
+/** Compares balances with the amount after the last top-up. The unlimited tier has none. */
 async function balances(db: Db): Promise<Cap[]> {
   const { rows } = await sql<{ account_id: Id; nano: Nano; filled: Nano; at: Date }>`
     select b.account_id, b.nano, f.nano as filled, f.at from filled_balances f join balances b using (account_id)
@@ -144,7 +144,7 @@ async function balances(db: Db): Promise<Cap[]> {
   }))
 }
 
-/** Credits came: from here on the balance counts anew. */
+/** Restarts the measurement of a balance after a top-up. */
 export async function filled(db: Db, accountId: Id): Promise<void> {
   await sql`insert into filled_balances (account_id, nano) select account_id, nano from balances where account_id = ${accountId} and nano > 0
     on conflict (account_id) do update set nano = excluded.nano, at = now()`.execute(db)

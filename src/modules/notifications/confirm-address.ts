@@ -8,10 +8,10 @@ import type { Id } from '#core/ids.ts'
 import { isSameText } from '#core/text/same-text.ts'
 
 const GOOD_SECONDS = 86_400
-/** The least time between two mails, so that nobody can flood a stranger's mailbox. */
+/** The minimum time between two emails, so a stranger's mailbox can't be flooded. */
 const PAUSE_SECONDS = 300
 
-/** Mails a token to the account's own address; a person who brings it back has shown that the address is theirs. */
+/** Emails a token to the account's address. Returning it verifies the address. */
 export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: string; verified: boolean }> {
   const { id, email, email_verified_at } = await callersAccount(ctx)
   if (email_verified_at !== null) return { id, email, verified: true }
@@ -57,6 +57,6 @@ export async function confirm(ctx: Context, token: string): Promise<{ id: Id; em
   return { id, email, verified: true }
 }
 
-/** Good for one account, its present address and a day: nothing has to be kept. */
+/** Signed for one account, its current address and one day, so nothing needs to be stored. */
 const tokenOf = ({ engine: { secrets } }: Context, id: Id, email: string, until: number): string =>
   `${until}-${secrets.sign('email confirmation', `${id} ${email.toLowerCase()} ${until}`).toString('base64url')}`

@@ -9,12 +9,15 @@ import { filled } from './caps.ts'
 import { type NewNotification, notify } from './notify.ts'
 import { notificationStore } from './store.ts'
 
-/** Runs shorter than that are waited for by whoever asked. */
+/** The caller is still waiting for shorter runs. */
 const LONG_SECONDS = 30
 
 type Source = (engine: Engine, event: DeliveredEvent) => Promise<Omit<NewNotification, 'toldOf'>[]>
 
-/** Events that people are notified of. The id of the event is kept with each notification, so that a repeat tells nobody twice. */
+/**
+ * Events that trigger notifications. The event ID is stored with each notification, so a repeated event notifies no
+ * one twice.
+ */
 const sources: Readonly<Record<string, Source>> = {
   'run.completed': async (engine, event) => runEnded(engine, event, false),
   'run.failed': async (engine, event) => runEnded(engine, event, false),
@@ -24,7 +27,7 @@ const sources: Readonly<Record<string, Source>> = {
   'operation.expired': operationEnded,
   'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'An automation run failed: %s'),
   'account.recovered': accountRecovered,
-  // Of those of a recovered account the word on the account tells.
+  // After an account recovery, the notification about the account covers these.
   'automation.paused': async (_, event) =>
     event.data.paused_reason === 'agent_changed'
       ? automation(
@@ -93,7 +96,7 @@ const sources: Readonly<Record<string, Source>> = {
   'cap.near': cap,
   'cap.reached': cap,
   'webhook_endpoint.disabled': async (_, event) =>
-    // Of those of a recovered account the word on the account tells.
+    // After an account recovery, the notification about the account covers these.
     (event.data.reason === 'account_recovered' ? [] : concerned(event)).map((to) => ({
       to,
       type: 'webhook.disabled',
@@ -108,7 +111,7 @@ const sources: Readonly<Record<string, Source>> = {
 export const notificationConsumer = (engine: Engine): Consumer => ({
   name: 'notifications',
   types: [...Object.keys(sources), 'account.created'],
-  // An automation tells of its own runs.
+  // Runs of an automation are reported by the automation.
   sift: async () => (event) => !event.type.startsWith('run.') || !event.data.automation_run_id,
   async handle(event) {
     const { db } = engine.postgres
@@ -122,7 +125,7 @@ export const notificationConsumer = (engine: Engine): Consumer => ({
   },
 })
 
-/** The accounts that an event names, apart from whoever made it happen. */
+/** The accounts of the event's channels except the one that caused it. */
 const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
   channels
     .filter((channel) => channel.startsWith('user:'))
@@ -131,8 +134,8 @@ const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
 
 async function runEnded(engine: Engine, event: DeliveredEvent, atOnce: boolean) {
   const run = await runToReport(engine.postgres, event.resource_id!)
-  // An automation tells of its own runs, and a person who looks at the chat sees it.
-  // A task's end is told by the run that handed it on; that its agent needs somebody, by the task itself.
+  // Skips runs of automations, which the automation reports, and chats the person is viewing. The end of a task is
+  // reported by the run that delegated it; a task reports only that it needs attention.
   if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
   if (run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
   if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []
@@ -153,7 +156,7 @@ const runWord = (type: keyof typeof runTitles, id: Id, run: NonNullable<Awaited<
   workspaceId: run.workspaceId,
   resource: { type: 'run', id },
   actionUrl: `/app/chats/${run.chatId}`,
-  // A run in the background ends twice: as a run, and as its operation.
+  // A background run ends twice: as a run and as its operation.
   toldOf: `${type} ${id}`,
 })
 
@@ -163,7 +166,7 @@ async function operationEnded(engine: Engine, event: DeliveredEvent) {
   }
   if (operation.resource?.type === 'run') {
     const run = await runToReport(engine.postgres, operation.resource.id)
-    // One that waits for a person has told so itself, and is not at its end.
+    // A run waiting for a person has already notified and hasn't ended.
     if (run?.status !== 'completed' && run?.status !== 'failed') return []
     return [runWord(`run.${run.status}`, operation.resource.id, run)]
   }
@@ -178,7 +181,7 @@ async function operationEnded(engine: Engine, event: DeliveredEvent) {
   }))
 }
 
-/** The accounts of an event's channels, its maker's included: it is their own work. */
+/** The accounts of the event's channels, including the one that caused it, since it's their own work. */
 const accountsOf = ({ channels }: DeliveredEvent): Id[] =>
   channels.filter((channel) => channel.startsWith('user:')).map((channel) => channel.slice(5))
 
@@ -225,7 +228,7 @@ const TO_REVIEW = {
   agents_with_servers: 'agents with their own MCP servers',
 } as const
 
-/** Tells the owner of the address, once: whoever made the account with it may have been somebody else. */
+/** Notifies the owner of the address once, because another person may have created the account. */
 async function accountRecovered(_: Engine, event: DeliveredEvent) {
   const { data, resource_id } = event
   if (data.first !== true) return []
@@ -254,7 +257,7 @@ const counted = (counts: unknown, words: Readonly<Record<string, string>>): stri
     })
     .join(', ')
 
-/** Tells the administrators; the one who asks hears of the answer. */
+/** Notifies the administrators. The requester is notified of the answer. */
 async function creditsAsked(_: Engine, event: DeliveredEvent) {
   const { account_id, name, amount_usd, note } = event.data
   const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'Amount not specified'
@@ -270,7 +273,7 @@ async function creditsAsked(_: Engine, event: DeliveredEvent) {
     }))
 }
 
-/** Tells the one who asked; credits that were granted unasked are not an answer. */
+/** Notifies the requester. Credits granted without a request aren't an answer. */
 async function creditsAnswered(_: Engine, event: DeliveredEvent) {
   const { request_id, amount_usd, note } = event.data
   if (typeof request_id !== 'string') return []
@@ -305,11 +308,14 @@ async function cap(_: Engine, event: DeliveredEvent) {
   }))
 }
 
-/** The most messages about one provider within an hour; the last one says that it fails and works by turns. */
+/** The maximum notifications about one provider per hour; the last one says that it fails intermittently. */
 const TURNS = 3
 const HOUR_MS = 3_600_000
 
-/** Tells of a provider whose state changed, unless it never served: the page tells whoever is setting it up. */
+/**
+ * Notifies about a provider's changed state, unless it has never worked: then it is still being set up, and the
+ * page shows its state.
+ */
 async function providerChanged({ postgres: { db } }: Engine, event: DeliveredEvent) {
   const { status, before, worked_before, name, message, workspace_id } = event.data
   const fails = status === 'failing' && worked_before === true

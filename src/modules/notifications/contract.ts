@@ -189,7 +189,7 @@ export const notifications = area(
       body: {
         endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
         keys: z.strictObject({
-          // The examples are those of RFC 8291, 5.
+          // Examples from RFC 8291, 5.
           p256dh: z
             .string()
             .regex(/^[\w-]{87}=?$/, 'must be a P-256 point in base64url')

@@ -45,7 +45,7 @@ async function own(person: Person) {
   }
 }
 
-test('alice sends bob a word; it reaches him in the app at once; carol, whom she does not know, is 404', async () => {
+test('a message reaches its recipient in the app immediately, and unknown recipients are 404', async () => {
   await using bobs = await own(bob)
   const sent = await alice.post('/notifications', {
     user_id: bob.id,
@@ -70,7 +70,7 @@ test('alice sends bob a word; it reaches him in the app at once; carol, whom she
   }
 })
 
-test('reading, reading all, deleting: each is told on the channel, and repeating changes nothing', async () => {
+test('reading, reading all and deleting are sent as events, and repeating them changes nothing', async () => {
   const send = async (title: string) => (await carol.post('/notifications', { title })).body.data
   const [first, second, third] = [await send('one'), await send('two'), await send('three')]
   const unread = async () => (await carol.get('/notifications/config')).body.data.unread_count
@@ -101,7 +101,7 @@ test('reading, reading all, deleting: each is told on the channel, and repeating
   assert.deepEqual([next.body.data[0].id, next.body.pagination.has_more], [first.id, false])
 })
 
-test('preferences are changed in bulk; what is wanted by mail comes by mail, with the title escaped', async () => {
+test('preferences change in bulk, and types enabled for email are emailed with an escaped title', async () => {
   const before = (await bob.get('/notifications/preferences')).body.data
   assert.ok(
     before.preferences.some((each: any) => each.type === 'run.failed' && each.channel === 'push' && each.enabled),
@@ -157,7 +157,7 @@ test('preferences are changed in bulk; what is wanted by mail comes by mail, wit
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'preferences.0.digest'])
 })
 
-test('carol confirms her address with the token that was mailed there; then what she wants by mail comes', async () => {
+test('a user confirms their address with the emailed token, then receives email notifications', async () => {
   const asked = await carol.post('/notifications/request-email', {})
   assert.deepEqual([asked.status, asked.body.data.verified], [200, false], asked.text)
   const mail = await mails.next()
@@ -177,7 +177,7 @@ test('carol confirms her address with the token that was mailed there; then what
   })
 })
 
-test('in quiet hours mail waits until their end and toasts keep quiet; a digest is one mail', async () => {
+test('in quiet hours emails are delayed until their end and toasts are silent; a digest is one email', async () => {
   const { pool } = server.app.engine.postgres
   const clock = (ms: number) => new Date(Date.now() + ms).toISOString().slice(11, 16)
   const config = await bob.patch('/notifications/config', {
@@ -232,13 +232,13 @@ test('in quiet hours mail waits until their end and toasts keep quiet; a digest 
   })
 })
 
-test('a browser subscribes; the push is signed for its service and only the browser can read it; a browser that is gone is forgotten', async () => {
+test('a browser subscribes, pushes are signed and encrypted for it, and an expired subscription is deleted', async () => {
   const dave = await server.person('Dave')
   let key = ''
   await using service: PushService = await pushService(() => key)
   key = (await dave.get('/notifications/push-key')).body.data.public_key
   assert.equal((await alice.get('/notifications/push-key')).body.data.public_key, key)
-  // What a key asked for ends with it.
+  // Subscriptions created by a key end with it.
   const program = await dave.key()
   const browsers = async () => (await dave.get('/notifications/push-subscriptions')).body.data.length
   assert.equal((await program.post('/notifications/push-subscriptions', service.subscription)).status, 201)
@@ -304,7 +304,7 @@ test('a browser subscribes; the push is signed for its service and only the brow
   }
 })
 
-test('what is not wanted in the app is not shown there; without toasts it comes silently; a key of one workspace reads what came from that one', async () => {
+test('types disabled in the app aren’t shown, disabled toasts are silent, and a workspace key sees only that workspace’s notifications', async () => {
   const gina = await server.person('Gina')
   const unwanted = { type: 'noise', channel: 'in_app', enabled: false }
   await gina.patch('/notifications/preferences', { preferences: [unwanted] })

@@ -24,7 +24,7 @@ export interface NewNotification {
   senderId?: Id | null
   resource?: { type: string; id: string } | null
   actionUrl?: string | null
-  /** An event's id or the like: told once per person, however often this is called. */
+  /** Such as an event ID. The same value notifies each person once. */
   toldOf: string | null
 }
 
@@ -34,15 +34,15 @@ export interface Notified {
 }
 
 /**
- * Tells somebody something where they want to hear of it: in the app at once, by e-mail and push when it is time. All
- * within the transaction of `db`. Null when it was told before, is wanted nowhere, or the account is gone.
+ * Notifies a person through their enabled channels: in the app immediately, by email and push when due. Writes
+ * within the transaction of `db`. Null if already notified, disabled on all channels, or the account was deleted.
  */
 export async function notify(engine: Engine, db: Db, word: NewNotification, at = new Date()): Promise<Notified | null> {
   const person = await personOf(db, word.to)
   if (!person) return null
   const wanted = await preferences.of(db, word.to, word.type)
   const elsewhere = (['email', 'push'] as const).filter((channel) => wanted[channel].enabled)
-  // A message of a person is there for its sender to see, wanted or not.
+  // Messages from people are stored regardless, so the sender can see them.
   if (!wanted.in_app.enabled && elsewhere.length === 0 && !word.senderId) return null
   const row = await notificationStore.insert(db, {
     id: newId(),
@@ -90,7 +90,7 @@ export async function notify(engine: Engine, db: Db, word: NewNotification, at =
 const reaches = async (engine: Engine, db: Db, { id, mailable }: Person, channel: 'email' | 'push'): Promise<boolean> =>
   channel === 'email' ? mailable && canMail(engine) : (await pushStore.list(db, id, null, 1)).length > 0
 
-/** Writes the event of a notification. Poke `outbox` after the commit. */
+/** Writes a notification's event. Poke `outbox` after the commit. */
 export const tell = (
   db: Db,
   { id, account_id }: Pick<NotificationRow, 'id' | 'account_id'>,

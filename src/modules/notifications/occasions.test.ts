@@ -40,7 +40,7 @@ async function told(person: Person, type: string, n = 1): Promise<Record<string,
   }
 }
 
-test('a run in the background, an invitation, a membership: each tells those whom it concerns, once', async () => {
+test('a background run, an invitation and a membership each notify the right people once', async () => {
   const chat = (await alice.post('/chats', { title: 'Report' })).body.data.id
   const sent = await alice.post(`/chats/${chat}/messages`, { content: 'write', model: 'sim/echo', background: true })
   assert.equal(sent.status, 202, sent.text)
@@ -52,7 +52,7 @@ test('a run in the background, an invitation, a membership: each tells those who
   const wait = await alice.post(`/chats/${chat}/messages`, { content: 'and this', model: 'sim/echo' })
   assert.equal(wait.status, 200)
 
-  // Bob's address is known to be his, since the token of his first invitation was mailed there.
+  // Bob's address is verified, since his first invitation's token was emailed there.
   const other = (await alice.post('/workspaces', { name: 'Other' })).body.data.id
   await alice.post(`/workspaces/${other}/invitations`, { email: bob.email })
   const [invited] = await told(bob, 'invitation.received')
@@ -64,7 +64,7 @@ test('a run in the background, an invitation, a membership: each tells those who
   const [added] = await told(bob, 'member.added')
   assert.deepEqual([added!.title, added!.workspace_id], ['You were added to Third', third])
   assert.equal((await told(alice, 'run.completed')).length, 1)
-  // The event comes again, as it may: nobody is told twice.
+  // The event is delivered twice: it notifies no one twice.
   const { pool } = server.app.engine.postgres
   await pool.query(
     `insert into deliveries (consumer, seq, event) select 'notifications', 1000000, json_build_object('id', event_id, 'type', type,
@@ -79,7 +79,7 @@ test('a run in the background, an invitation, a membership: each tells those who
   assert.equal((await told(bob, 'member.added')).length, 1)
 })
 
-/** Resolves when whoever is to be told of what has happened so far was told: events are told of in their order. */
+/** Resolves when all events so far were processed; they are processed in order. */
 async function allTold(): Promise<void> {
   const id = (await alice.post('/workspaces', { name: 'Mark' })).body.data.id
   await alice.post(`/workspaces/${id}/members`, { user_id: bob.id })
@@ -96,7 +96,7 @@ async function endOf(person: Person, operation: string): Promise<string> {
   return status
 }
 
-test('a run that fails or needs a person tells who began it, once: in the background or after a while, and not who looks on', async () => {
+test('a run that fails or needs attention notifies its starter once if in the background or slow, and not someone viewing the chat', async () => {
   const { pool } = server.app.engine.postgres
   const eve = await server.person('Eve')
   await alice.post(`/admin/accounts/${eve.id}/credits`, { amount_usd: 1 })
@@ -116,7 +116,7 @@ test('a run that fails or needs a person tells who began it, once: in the backgr
   const first = ['run.failed', 'Failed: Report', error, 'error']
   assert.deepEqual(await words(), [first])
 
-  // It has taken half a minute, as far as anybody can tell.
+  // Makes the run appear to have taken half a minute.
   const aged = async (content: string): Promise<void> => {
     const answer = send(content)
     for (let rows = 0; rows === 0;)
@@ -156,7 +156,7 @@ test('a run that fails or needs a person tells who began it, once: in the backgr
   assert.equal((await words()).length, 4)
 })
 
-test('other background work tells of its end whoever wants to hear of it', async () => {
+test('other background work notifies people who enabled it when it ends', async () => {
   const finn = await server.person('Finn')
   await alice.post(`/admin/accounts/${finn.id}/credits`, { amount_usd: 1 })
   const ask = async (content: string): Promise<string> =>
@@ -197,7 +197,7 @@ test('other background work tells of its end whoever wants to hear of it', async
   assert.equal((await told(finn, 'operation.succeeded')).length, 1)
 })
 
-test('a failed automation tells its owner; what is shared tells whom it is shared with, not who shares', async () => {
+test('a failed automation notifies its owner, and sharing notifies the recipients, not the sharer', async () => {
   const agent = (await alice.post('/agents', { name: 'Bot', model: 'sim/script' })).body.data.id
   const boom = JSON.stringify({ steps: [{ error: { type: 'x', message: 'boom' } }] })
   const automation = await alice.post('/automations', {
@@ -224,7 +224,7 @@ test('a failed automation tells its owner; what is shared tells whom it is share
   assert.deepEqual((await alice.get('/notifications?type=share.received')).body.data, [])
 })
 
-test('a key, a budget and a balance near their end are told of at 80 % and at 100 %, once each', async () => {
+test('keys, budgets and balances notify at 80 % and at 100 %, once each', async () => {
   const { engine } = server.app
   const key = await alice.key({ spend_cap_usd: 0.001, spend_cap_period: 'day' })
   // 1 USD per million input tokens, 2 per million output tokens: 20 words there and back are 0.00006.
@@ -282,7 +282,7 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   assert.equal((await told(alice, 'cap.near')).length, 2)
 })
 
-test('a provider that fails and works by turns is told of three times within the hour: that it fails is the last word', async () => {
+test('an intermittently failing provider notifies three times per hour, last of all that it fails', async () => {
   const { postgres, bus } = server.app.engine
   const [flapping, other] = [newId(), newId()]
   const event = (id: Id, status: string, before: string) => ({

@@ -4,7 +4,7 @@ import { testServer } from '#test/server.ts'
 import { join } from '#test/workspaces/team.ts'
 import { types } from './preferences/types.ts'
 
-test('what people send leads only to this server, and never claims to come from it', async () => {
+test('messages from people link only to this server and never pretend to come from it', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id

@@ -29,7 +29,7 @@ export { notificationConsumer } from './consumer.ts'
 const MOST_PREFERENCES = 1_000
 const MOST_BROWSERS = 20
 
-/** A key that is held to one workspace sees what came from that one alone, and nothing once its owner has left that. */
+/** A key restricted to one workspace sees only that workspace's notifications, and none after its owner has left it. */
 function heldTo({ principal }: Context): Id | null {
   const { credential } = principal
   if (credential.kind === 'session' || credential.workspaceId === null) return null
@@ -41,7 +41,7 @@ function heldTo({ principal }: Context): Id | null {
 const found = finder('notification', async (ctx: Context, id) => {
   const held = heldTo(ctx)
   const row = await notificationStore.find(ctx.db, id, ctx.principal.accountId, held)
-  // The workspace that it came from says who may hear of it by a key; it is its account's all the same.
+  // Its source workspace decides which keys may read it, but it belongs to the account.
   return row && { ...row, workspace_id: held, place: whole, row }
 })
 const whole: Membership = { role: 'owner', permissions: null, status: 'active' }
@@ -109,7 +109,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
         })
       })
       const { row, deliveries } = notified ?? refuse('not_found', { param: 'user_id' })
-      // The channels by which somebody else wants to hear of it are theirs alone.
+      // The recipient's channels are visible only to the recipient.
       return showNotification(row, to === accountId ? deliveries : [])
     },
 

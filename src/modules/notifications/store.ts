@@ -32,7 +32,7 @@ export type NotificationRow = Selectable<NotificationTable>
 
 export interface Filters {
   accountId: Id
-  /** The only workspace that the caller's key reaches. */
+  /** The only workspace the caller's key can access. */
   heldTo: Id | null
   status?: 'unread' | 'read' | undefined
   type?: string | undefined
@@ -44,7 +44,7 @@ export interface Filters {
 const MONTHS_KEPT = 6
 
 export const notificationStore = {
-  /** Null when this was told before. */
+  /** Null if the person was already notified. */
   insert: async (
     db: Db,
     row: Omit<NotificationRow, 'status' | 'read_at' | 'created_at' | 'updated_at'>,
@@ -96,7 +96,7 @@ export const notificationStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** How often an account was told this of a thing since then (ms of the epoch). */
+  /** How often an account was notified about this resource since then (ms since the epoch). */
   toldSince: async (
     db: Db,
     accountId: Id,
@@ -125,7 +125,7 @@ export const notificationStore = {
         .executeTakeFirstOrThrow()
     ).n,
 
-  /** Null when it stands so already, is gone, or was changed since `unchangedSince`. */
+  /** Null if it already has this status, was deleted, or changed since `unchangedSince`. */
   mark: async (
     db: Db,
     id: Id,

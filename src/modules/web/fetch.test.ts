@@ -15,7 +15,7 @@ const article = `<!doctype html><html lang="en"><head><title>Tea | The Site</tit
 <pre><code class="language-sh">boil --water</code></pre>
 <script>alert('no')</script></article><footer>Imprint and other things</footer></body></html>`
 
-test('alice fetches a page as Markdown: links absolute, table, list and code kept, menus and scripts gone', async () => {
+test('a page is returned as Markdown with absolute links, tables, lists and code, without menus and scripts', async () => {
   await using site = await startSite({ '/drinks/tea': article })
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: site.host } })
   const alice = await server.person('Alice')
@@ -38,7 +38,7 @@ test('alice fetches a page as Markdown: links absolute, table, list and code kep
   assert.equal(site.asked.filter((path) => path === '/robots.txt').length, 1, 'robots.txt is kept')
 })
 
-test('a PDF, packed JSON and text in another encoding are read; a picture is refused by name', async () => {
+test('PDFs, compressed JSON and other encodings are read, and pictures are rejected with the reason', async () => {
   const served =
     (type: string, bytes: Buffer | string, more: Record<string, string> = {}) =>
     (_: unknown, response: import('node:http').ServerResponse) =>
@@ -68,7 +68,7 @@ test('a PDF, packed JSON and text in another encoding are read; a picture is ref
   assert.match((await fetched('/f')).data.markdown, /Just a line/)
 })
 
-test('private addresses are refused at every hop, whatever leads there, and nothing is sent to them', async () => {
+test('private addresses are rejected at every redirect, and nothing is sent to them', async () => {
   await using secret = await startSite({ '/': 'the secret' })
   await using site = await startSite({
     '/in': (_, response) => response.writeHead(302, { location: `${secret.origin}/` }).end(),
@@ -110,7 +110,7 @@ test('private addresses are refused at every hop, whatever leads there, and noth
   assert.deepEqual(secret.asked, [])
 })
 
-test('robots.txt closes what it names, on the way of a redirect too, and a broken one closes all for now', async () => {
+test('robots.txt is respected, also after a redirect, and a server error in fetching it blocks the site temporarily', async () => {
   await using site = await startSite({
     '/robots.txt': (_, response) =>
       response
@@ -136,7 +136,7 @@ test('robots.txt closes what it names, on the way of a redirect too, and a broke
   assert.equal((await alice.post('/web/fetch', { url: `${broken.origin}/` })).body.error.code, 'policy_denied')
 })
 
-test('alice leaves while a robots.txt is waited for and is free at once; bob, who waits for the same, gets his page', async () => {
+test('a caller that disconnects while robots.txt loads is released immediately, and another waiting caller gets the page', async () => {
   const asked = Promise.withResolvers<ServerResponse>()
   await using site = await startSite({
     '/robots.txt': (_, response) => asked.resolve(response),
@@ -165,7 +165,7 @@ test('alice leaves while a robots.txt is waited for and is free at once; bob, wh
   assert.equal(site.asked.filter((path) => path === '/robots.txt').length, 1)
 })
 
-test('what is missing, too large, bombed or broken is told apart', async () => {
+test('missing, too large, compression-bomb and broken responses have different errors', async () => {
   await using site = await startSite({
     '/large': (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })

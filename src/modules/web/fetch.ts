@@ -56,7 +56,7 @@ export async function fetchPage(
   }
 }
 
-/** A place in the text that does not cut a character in two. */
+/** Returns a cut position that doesn't split a surrogate pair. */
 const whole = (text: string, at: number): number =>
   at < text.length && /[\uDC00-\uDFFF]/.test(text[at]!) && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') ? at - 1 : at
 
@@ -101,7 +101,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<RetrieveRe
 async function readPage(ctx: Context, { url, bytes }: RetrieveResult, type: string | null): Promise<DocumentText> {
   if (bytes.length === 0) return plainRead('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
-  // Servers of downloads often say no more of them than that they are bytes.
+  // Download servers often report only a generic type.
   const untold = type === null || /octet-stream/.test(type)
   const kind =
     kindOf(type, untold ? url.pathname : '') ??

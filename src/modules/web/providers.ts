@@ -1,4 +1,4 @@
-/** The wire of three search services: what is asked of each, and one shape of what they answer. Pure. */
+/** Requests to and responses from three search services, in one format. Pure. */
 import { z } from 'zod'
 import type { WebResult } from './contract.ts'
 
@@ -10,7 +10,7 @@ export interface WebQuery {
   domains?: string[] | undefined
   /** 1 to 20. */
   count: number
-  /** Pages count from 1. */
+  /** Starts at 1. */
   page: number
 }
 export interface WebSearch {
@@ -26,7 +26,7 @@ export interface Found {
 export interface Provider {
   name: 'brave' | 'tavily' | 'searxng'
   ask(base: string, key: string, question: WebQuery): WebSearch
-  /** Null when the answer is not of this service's shape. */
+  /** Null if the response doesn't have this service's format. */
   read(answer: unknown, question: WebQuery): Found | null
 }
 
@@ -39,7 +39,7 @@ const row = (title: unknown, url: string, snippet: unknown, published: unknown, 
   score,
 })
 
-/** Services mark the words that were found with tags, and escape what is between. */
+/** Services mark matched words with tags and escape the rest. */
 const plain = (words: unknown): string =>
   typeof words !== 'string'
     ? ''
@@ -59,11 +59,14 @@ const entities: Record<string, string> = {
   '&nbsp;': ' ',
 }
 
-/** Services without a field for it take the operator `site:`. */
+/** For services without a domain filter, adds the `site:` operator. */
 const within = ({ query, domains }: WebQuery): string =>
   domains?.length ? `${query} (${domains.map((domain) => `site:${domain}`).join(' OR ')})` : query
 
-/** https://api-dashboard.search.brave.com/documentation/services/web-search: `offset` counts pages, 0 to 9; 20 a page. */
+/**
+ * https://api-dashboard.search.brave.com/documentation/services/web-search: `offset` counts pages, 0 to 9, of 20
+ * results.
+ */
 const BRAVE_PAGES = 10
 const BraveAnswer = z.object({
   query: z.object({ more_results_available: z.boolean().optional() }).optional(),
@@ -141,11 +144,11 @@ export const tavily: Provider = {
   },
 }
 
-/** Tavily takes English names of countries in lower case. */
+/** Tavily expects lowercase English country names. */
 const countryName = (code: string): string =>
   (new Intl.DisplayNames('en', { type: 'region' }).of(code.toUpperCase()) ?? code).toLowerCase()
 
-/** https://docs.searxng.org/dev/search_api.html: `format=json` has to be switched on in the instance's settings. */
+/** https://docs.searxng.org/dev/search_api.html: `format=json` must be enabled in the instance's settings. */
 const SEARXNG_PAGES = 50
 const SearxngAnswer = z.object({
   results: z.array(

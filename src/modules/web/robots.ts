@@ -2,19 +2,19 @@ import robotsParser from 'robots-parser'
 import type { Outbound } from '#infra/http-client/outbound.ts'
 import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
 
-/** The name of this server, which robots.txt files may name. */
+/** This server's name in robots.txt files. */
 export const AGENT = 'UkiyoFetch'
 export const USER_AGENT = `Mozilla/5.0 (compatible; ${AGENT}/1.0; fetches at a user's request)`
 
 const KEPT_MS = 3_600_000
-/** A refusal that came from trouble is asked again sooner. */
+/** Retries sooner after a server error. */
 const TROUBLE_MS = 60_000
 const MOST_ORIGINS = 1_000
 /** RFC 9309, 2.5: at least 500 KiB must be read. */
 const MOST_BYTES = 512 << 10
 const TIMEOUT_MS = 8_000
 
-/** The package's types describe a default export inside its module; what Node imports is the function itself. */
+/** The package's types describe a default export inside its module, but Node imports the function itself. */
 const parse = robotsParser as unknown as (
   url: string,
   text: string,
@@ -22,7 +22,7 @@ const parse = robotsParser as unknown as (
 
 type Rules = { allows(url: string): boolean; until: number }
 
-/** Whether a site lets us in (RFC 9309). Each origin's rules are kept for an hour, in this process. */
+/** Checks robots.txt (RFC 9309). Rules are cached per origin for an hour in this process. */
 export function createRobots(outbound: Outbound, now: () => number = () => performance.now()) {
   const known = new Map<string, Promise<Rules>>()
 
@@ -36,16 +36,16 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
         timeoutMs: TIMEOUT_MS,
         hops: 5,
         credential: '',
-        // The rules of a site are everybody's, and nothing else travels by their connections.
+        // Rules are shared by all callers, and nothing else uses these connections.
         party: 'robots.txt',
       })
-      // 2.3.1.3: no file there means no rule; 2.3.1.4: a server in trouble is closed for now.
+      // 2.3.1.3: no file means no rules; 2.3.1.4: a server error blocks the site for now.
       if (status >= 500) return { allows: () => false, until: now() + TROUBLE_MS }
       if (status >= 400) return { allows: () => true, until: now() + KEPT_MS }
       const robots = parse(url.href, bytes.toString())
       return { allows: (page) => robots.isAllowed(page, AGENT) !== false, until: now() + KEPT_MS }
     } catch (error) {
-      // Too much of it is not a reason to ignore it, and lost redirects are as good as none (2.3.1.2).
+      // An oversized file is still parsed up to the limit, and a lost redirect counts as no file (2.3.1.2).
       if (error instanceof RetrieveFailed && error.why === 'lost') return { allows: () => true, until: now() + KEPT_MS }
       known.delete(origin)
       throw error
@@ -67,7 +67,7 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
     },
   }
 }
-/** Rules are everybody's, so they are read to their end; a caller who leaves stops waiting for them. */
+/** Rules are shared, so loading continues after a caller disconnects; only its wait ends. */
 async function unlessLeft<T>(loading: T | Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const left = Promise.withResolvers<never>()

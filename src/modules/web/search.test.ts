@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { startBrave, startSearxng, startTavily } from '#test/vendors/web-search.ts'
 
-test('without a search provider alice is told which settings bring one', async () => {
+test('without a search provider, the error names the settings that add one', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const answer = await alice.post('/web/search', { query: 'cats' })
@@ -12,7 +12,7 @@ test('without a search provider alice is told which settings bring one', async (
   assert.match(answer.body.error.message, /BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL/)
 })
 
-test('alice pages through what Brave finds; its marks and entities are plain text', async () => {
+test('Brave results are paged, with markup and entities as plain text', async () => {
   await using brave = await startBrave()
   await using server = await testServer({
     environment: { BRAVE_API_KEY: brave.key, BRAVE_BASE_URL: `${brave.origin}/res/v1` },
@@ -47,7 +47,7 @@ test('alice pages through what Brave finds; its marks and entities are plain tex
   assert.equal(other.body.error.code, 'invalid_cursor')
 })
 
-test('when Brave is out of quota Tavily answers; when Brave is named its trouble is told, never its key', async () => {
+test('Tavily replaces Brave when its quota is used up, and a request for Brave reports its error without the key', async () => {
   await using brave = await startBrave()
   await using tavily = await startTavily()
   await using server = await testServer({
@@ -73,7 +73,7 @@ test('when Brave is out of quota Tavily answers; when Brave is named its trouble
   assert.equal((await alice.post('/web/search', { query: 'cats', provider: 'searxng' })).body.error.code, 'not_ready')
 })
 
-test('a SearXNG under a path answers, ends after its pages, and a switched-off format is explained', async () => {
+test('a SearXNG under a path works, ends after its pages, and a disabled JSON format is explained', async () => {
   await using searxng = await startSearxng()
   await using server = await testServer({ environment: { SEARXNG_URL: `${searxng.origin}/searx/` } })
   const alice = await server.person('Alice')

@@ -11,7 +11,7 @@ interface SetUp {
   key: string
 }
 
-/** Providers that the instance is set up with, in the order in which they are asked. `…_BASE_URL` leads elsewhere. */
+/** The configured providers in order of preference. `…_BASE_URL` overrides the address. */
 export function providersOf({ environment }: Config): SetUp[] {
   const said = (name: string): string => environment[name]?.trim().replace(/\/+$/, '') ?? ''
   const all = [
@@ -29,7 +29,7 @@ export function providersOf({ environment }: Config): SetUp[] {
 const MOST_BYTES = 8 << 20
 const TIMEOUT_MS = 15_000
 
-/** Asks the first that answers. One that was named is not replaced by another. */
+/** Queries the first provider that answers. An explicitly chosen provider isn't replaced. */
 export async function searchWeb(
   ctx: Context,
   question: WebQuery,
@@ -66,12 +66,12 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
       method,
       headers,
       ...(body && { body }),
-      // Set by the administrator, and often a SearXNG of the same house.
+      // Configured by the administrator, and often a SearXNG on the same network.
       mayBePrivate: true,
       mostBytes: MOST_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
-      // The instance's own key, which stays the same until the server begins anew.
+      // The instance's own key, which doesn't change until a restart.
       credential: name,
       party: ctx.principal.accountId,
       signal: ctx.signal,

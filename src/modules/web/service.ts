@@ -6,7 +6,7 @@ import { fetchPage } from './fetch.ts'
 import type { Robots } from './robots.ts'
 import { searchWeb } from './search.ts'
 
-/** Providers give no more than this at once. */
+/** The providers' maximum per page. */
 const MOST = 20
 
 export { createRobots } from './robots.ts'
@@ -26,7 +26,7 @@ export const webService = implementWith<Context<HasRobots>>()(web, {
     const found = await searchWeb(ctx, { ...question, page, count: Math.min(limit, MOST) }, named)
     return {
       rows: found.results.slice(0, limit),
-      // The next page is the same provider's: another one's would repeat and leave out.
+      // The next page uses the same provider: another one would repeat and skip results.
       next: found.more ? cursorOf('web_search', filters, [page + 1, found.provider]) : null,
       extra: { provider: found.provider, query: question.query },
     }

@@ -13,7 +13,7 @@ const ask = (by: Caller, more: object = {}) =>
     ...more,
   })
 
-test('alice gives a team a budget: what was spent before counts, everybody in it is held to it, each surface says so', async () => {
+test('a workspace budget counts earlier spending, applies to all members, and each surface reports it', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -38,7 +38,7 @@ test('alice gives a team a budget: what was spent before counts, everybody in it
   const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => ask(i % 2 === 0 ? hers : his)))
   assert.ok(answers.some(({ status }) => status === 200))
   for (;;) {
-    // Reading what was spent settles what is over, so what is refused next is refused for good.
+    // Reading the spending settles finished calls, so later refusals are final.
     await bob.get(`/workspaces/${team.id}`)
     const { status, body } = await ask(his)
     if (status === 200) continue
@@ -68,7 +68,7 @@ test('alice gives a team a budget: what was spent before counts, everybody in it
   assert.equal((await ask(his)).status, 200)
 })
 
-test('a budget that one process sets holds in another', async () => {
+test('a budget set by one process applies in another', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')

@@ -6,15 +6,15 @@ import type { Id } from '#core/ids.ts'
 import { type NamedMember, memberStore } from './member-store.ts'
 import { type WorkspaceRow, workspaceStore } from './store.ts'
 
-/** A workspace that is held until the transaction ends, and the caller's place in it as it is now. */
+/** A locked workspace and the caller's current membership. */
 export interface LockedWorkspace {
   workspace: WorkspaceRow
   me: NamedMember
 }
 
 /**
- * Changes who may do what in the workspace of the call. It is held meanwhile and the caller's membership read again:
- * of two who change each other at once, the second is judged by what the first left. In force here when it resolves.
+ * Changes permissions in the call's workspace. Locks it and re-reads the caller's membership, so of two members
+ * changing each other at once, the second is checked against the first's result. In effect here when it resolves.
  */
 export function changeWithin<T>(
   ctx: Context,
@@ -37,18 +37,18 @@ export const lockWorkspace = async (ctx: Context, workspaceId: Id): Promise<Work
   (await workspaceStore.lock(ctx.db, workspaceId)) ?? refuse('not_found', { param: 'id' })
 
 export interface RightsChange {
-  /** `member.added`: the event's type, and the word in the audit. */
+  /** The event type and audit action, such as `member.added`. */
   action: string
   workspaceId: Id
   id: Id
-  /** The accounts whose rights are others now. They hear of it too. */
+  /** Accounts whose permissions changed. They receive the event too. */
   accountIds?: readonly Id[]
   data: Record<string, unknown>
-  /** Details for the audit alone. */
+  /** Details for the audit only. */
   details?: Record<string, unknown>
 }
 
-/** Says in the transaction of a change what it was: to the other processes, to the audit, and as an event. */
+/** Records a change in its transaction: for other processes, the audit and as an event. */
 export async function recordRightsChange(
   ctx: Context,
   { action, workspaceId, id, accountIds = [], data, details }: RightsChange,
@@ -64,7 +64,7 @@ export async function recordRightsChange(
   })
 }
 
-/** A personal workspace is its owner's alone and stays. */
+/** Rejects changes to a personal workspace, which has one owner and can't be deleted. */
 export function refusePersonal({ kind }: Pick<WorkspaceRow, 'kind'>, message: string): void {
   if (kind === 'personal') refuse('personal_workspace', { message })
 }

@@ -45,7 +45,7 @@ const keys = z
     '`workspace`: only API keys restricted to this workspace (the key’s `workspace_id`) can use models here. Chats, agents and other keys can’t.',
   )
 const rules = { keys, allowed_models: allowedModels }
-/** The limits of one member's spending and calls. */
+/** Limits of a member's spending and calls. */
 export const limits = {
   spend_cap_usd: budget.spend_cap_usd.describe(
     'Spend limit per period for the member’s model calls in this workspace, including keys, chats, agents and automations on their behalf. Earlier spending counts. When it’s reached, requests fail with `402 budget_reached`. Null sets no limit.',
@@ -224,7 +224,7 @@ export const members = area(
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
-      // A scope that everybody in the workspace has: to leave it must not need more. The rule for others is the service's.
+      // A scope every member has, so that leaving needs no other. The service checks the rule for others.
       onScope: 'user:read',
       reply: deleted,
       errors: ['last_owner'],

@@ -2,13 +2,13 @@ import { refuse } from '#core/errors.ts'
 import type { Membership } from '#core/principal.ts'
 import { type Role, atLeast, grants } from '#core/scopes.ts'
 
-/** A place in a workspace that somebody has, or is to have. */
+/** A current or future membership's permissions. */
 export interface Grant {
   role: Role
   permissions: readonly string[] | null
 }
 
-/** Refuses a grant of more than the giver has: neither a stronger role, nor a scope that their own permissions lack. */
+/** Rejects a grant beyond the giver's own: a stronger role or a missing scope. */
 export function checkGrant(own: Grant, given: Grant): void {
   if (!atLeast(own.role, given.role))
     refuse('insufficient_role', {
@@ -25,7 +25,7 @@ export function checkGrant(own: Grant, given: Grant): void {
     })
 }
 
-/** The first thing that is given and not owned, or null. */
+/** The first granted permission the giver lacks, or null. */
 function firstBeyond(own: Grant, given: Grant): string | null {
   if (own.permissions === null) return null
   if (given.permissions === null) return 'all of the role'
@@ -33,7 +33,7 @@ function firstBeyond(own: Grant, given: Grant): string | null {
   return [...grants(given.permissions)].find((scope) => !owned.has(scope)) ?? null
 }
 
-/** Refuses to change or remove a member whose role is above the caller's. */
+/** Rejects changing or removing a member with a higher role. */
 export function checkAbove(own: Grant, target: Grant): void {
   if (!atLeast(own.role, target.role))
     refuse('insufficient_role', {
@@ -42,11 +42,11 @@ export function checkAbove(own: Grant, target: Grant): void {
     })
 }
 
-/** A change has to be within what the caller may grant unless it only takes away. */
+/** Whether a change adds permissions. Only those must be within what the caller may grant. */
 export const isRaise = (before: Grant, after: Grant): boolean =>
   !atLeast(before.role, after.role) || firstBeyond(before, after) !== null
 
-/** Whether somebody could grant this now. */
+/** Whether a member could grant this now. */
 export function mayGrant(own: Grant | undefined, given: Grant): boolean {
   return (
     own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && firstBeyond(own, given) === null

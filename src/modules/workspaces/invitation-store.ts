@@ -19,13 +19,13 @@ interface InvitationTable {
   email: string
   role: Role
   permissions: string[] | null
-  /** The budget that the member begins with. */
+  /** The new member's initial budget. */
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
   status: Generated<'pending' | 'accepted' | 'revoked'>
-  /** The hash of the token in the answer, for the inviter to hand over. */
+  /** Hash of the token in the response, which the inviter passes on. */
   token_hash: Buffer
-  /** The hash of the token that was mailed to the address and to nobody else; null: no mail was sent. */
+  /** Hash of the token emailed only to the address. Null: no email was sent. */
   mail_token_hash: Buffer | null
   expires_at: Date
   accepted_by: Id | null
@@ -83,7 +83,7 @@ export const invitationStore = {
       .$call(newestFirst('i.id', before, limit))
       .execute(),
 
-  /** The open ones to an address, of every workspace. */
+  /** Open invitations to an address, in every workspace. */
   received: (db: Db, email: string, before: Id | null, limit: number): Promise<ReceivedRow[]> =>
     db
       .selectFrom('invitations as i')
@@ -99,7 +99,7 @@ export const invitationStore = {
   get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  /** The invitation with this token, that of the answer or that of the mail. */
+  /** Finds the invitation by either token. */
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
     db
       .selectFrom('invitations')
@@ -107,7 +107,7 @@ export const invitationStore = {
       .where((where) => where.or([where('token_hash', '=', tokenHash), where('mail_token_hash', '=', tokenHash)]))
       .executeTakeFirst(),
 
-  /** The name of who invited; null when the account is gone. */
+  /** The inviter's name. Null if the account was deleted. */
   async nameOf(db: Db, accountId: Id): Promise<string | null> {
     const row = await db.selectFrom('accounts').select('name').where('id', '=', accountId).executeTakeFirst()
     return row?.name ?? null
@@ -123,7 +123,7 @@ export const invitationStore = {
     return count
   },
 
-  /** Whatever is open to this address in the workspace gives way to a newer one. */
+  /** Revokes open invitations to this address in the workspace, before a newer one. */
   async revokeOpen(db: Db, workspaceId: Id, email: string): Promise<void> {
     await db
       .updateTable('invitations as i')

@@ -26,7 +26,7 @@ async function teamOf(server: TestServer, alice: Person, bob: Person, role = 'me
   return { id: id as string, at, memberId: member.id as string, spent }
 }
 
-test('bob’s budget in a team holds all that he calls there, by any key, in a chat and by an automation, at once in two processes', async () => {
+test('a member’s budget limits all their calls in a workspace, by any key, chat or automation, across two processes', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
@@ -74,7 +74,7 @@ test('bob’s budget in a team holds all that he calls there, by any key, in a c
   assert.ok(answers.some(({ status }) => status === 200))
   const last = await until(
     async () => {
-      // Reading what was spent settles what is over, so what is refused next is refused for good.
+      // Reading the spending settles finished calls, so later refusals are final.
       await team.spent()
       return ask(his[1]!)
     },
@@ -117,7 +117,7 @@ test('bob’s budget in a team holds all that he calls there, by any key, in a c
   assert.equal((await ask(hers)).status, 200, 'it is bob’s alone')
   assert.equal((await ask(await bob.key())).status, 200, 'and holds in the team alone')
 
-  // The next period begins with nothing.
+  // The next period starts at zero.
   const month = new Date().toISOString().slice(0, 7)
   await server.app.engine.postgres.pool.query(
     `update spends set period = '2000-01' where subject = $1 and period = $2`,
@@ -127,7 +127,7 @@ test('bob’s budget in a team holds all that he calls there, by any key, in a c
   assert.equal((await ask(his[0]!)).status, 200)
 })
 
-test('who is invited under a budget never works without it; who is not an admin sees neither what others spent nor changes it', async () => {
+test('a member invited with a budget always has it, and non-admins can’t see others’ spending or change budgets', async () => {
   await using server = await testServer()
   const [alice, bob, carol, eve] = [
     await server.person('Alice'),

@@ -49,7 +49,7 @@ export const memberStore = {
       .$call(newestFirst('m.id', before, limit))
       .execute(),
 
-  /** A member by the membership's id or the user's. */
+  /** Finds a member by membership ID or user ID. */
   get: (db: Db, workspaceId: Id, id: Id): Promise<NamedMember | undefined> =>
     named(db)
       .where('m.workspace_id', '=', workspaceId)
@@ -67,7 +67,6 @@ export const memberStore = {
     return rows.map((row) => row.account_id)
   },
 
-  /** Whether this account is in one of these workspaces. */
   async countOf(db: Db, accountId: Id): Promise<number> {
     const { count } = await db
       .selectFrom('members')
@@ -77,7 +76,7 @@ export const memberStore = {
     return count
   },
 
-  /** Owners with all of their role: those who can hand the workspace on. */
+  /** Owners with all permissions of their role, who can transfer the workspace. */
   async ownerIds(db: Db, workspaceId: Id): Promise<Id[]> {
     const rows = await db
       .selectFrom('members')
@@ -97,7 +96,7 @@ export const memberStore = {
       .execute()
   },
 
-  /** Members who have a budget, with who manages their workspace. */
+  /** Members with a budget, and their workspace's managers. */
   async budgeted(db: Db): Promise<BudgetedMember[]> {
     const { rows } = await sql<BudgetedMember>`
       select m.id, m.account_id, w.id as workspace_id, w.name as workspace, a.name, m.spend_cap_nano, m.spend_cap_period,

@@ -4,7 +4,7 @@ import { type Caller, type Person, testServer } from '#test/server.ts'
 import { becomes } from '#test/until.ts'
 import { code, join, team } from '#test/workspaces/team.ts'
 
-test('each role may what it says, and a viewer only reads', async () => {
+test('each role can do what its permissions allow, and a viewer can only read', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'viewer', 'member', 'admin')
   const [viewer, member, admin] = people as [Person, Person, Person]
@@ -26,7 +26,7 @@ test('each role may what it says, and a viewer only reads', async () => {
   assert.equal((await viewer.patch(`/agents/${agentId}`, { name: 'X' })).status, 200)
 })
 
-test('permissions narrow a role, and a narrowed member cannot grant more than they have', async () => {
+test('permissions narrow a role, and a member can’t grant more than their own', async () => {
   await using server = await testServer()
   const { alice, id, at } = await team(server)
   const bob = await server.person('Bob')
@@ -78,12 +78,12 @@ test('a key restricted to a workspace sees nothing else', async () => {
   const bob = await server.person('Bob')
   const other = (await bob.post('/workspaces', { name: 'Bobs' })).body.data.id
   const { token } = (await bob.post(`/workspaces/${other}/invitations`, { email: alice.email })).body.data
-  // To join is the account's own affair, whatever the token says.
+  // Joining needs the account itself, whatever the token.
   for (const one of [token, 'nothing'])
     assert.deepEqual(code(await key.post('/invitations/accept', { token: one })), [403, 'capability_denied'])
 })
 
-test('removing bob cuts his key in every process', async () => {
+test('removing a member stops their key in every process', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -100,13 +100,13 @@ test('removing bob cuts his key in every process', async () => {
   )
 })
 
-test('the audit says who changed whose rights, what they were before, and how it was done', async () => {
+test('the audit records who changed whose permissions, the previous ones, and how', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
   const key = await alice.key({ scopes: ['member:write'] })
   await key.patch(`${at}/members/${bob.id}`, { role: 'admin' })
-  // A change to what already holds is not a change of rights, nor is one that was refused.
+  // No-op and rejected changes aren't recorded.
   await alice.patch(`${at}/members/${bob.id}`, { role: 'admin' })
   await bob.patch(`${at}/members/${alice.id}`, { role: 'viewer' })
   const invitation = (await bob.post(`${at}/invitations`, { email: 'dora@example.com' })).body.data
@@ -141,7 +141,7 @@ test('the audit says who changed whose rights, what they were before, and how it
   assert.deepEqual([rows[4].before, rows[4].role], ['member', 'admin'])
 })
 
-test('of two owners who demote each other at once, one stays', async () => {
+test('of two owners who demote each other at the same time, one stays', async () => {
   await using server = await testServer()
   const { alice, at, people } = await team(server, 'owner')
   const [bob] = people as [Person]
@@ -158,7 +158,7 @@ test('of two owners who demote each other at once, one stays', async () => {
   }
 })
 
-test('two owners who leave at once do not leave the workspace to nobody', async () => {
+test('two owners who leave at the same time can’t leave the workspace without an owner', async () => {
   await using server = await testServer()
   const { alice, at, people } = await team(server, 'owner')
   const [bob] = people as [Person]
@@ -170,7 +170,7 @@ test('two owners who leave at once do not leave the workspace to nobody', async 
   ])
 })
 
-test('alice hands her workspace over and leaves', async () => {
+test('an owner transfers their workspace and leaves', async () => {
   await using server = await testServer()
   const { alice, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -187,7 +187,7 @@ test('alice hands her workspace over and leaves', async () => {
   assert.deepEqual((await bob.get(at)).body.data.member_count, 1)
 })
 
-test('only somebody met in a workspace can be added by id', async () => {
+test('only members of a shared workspace can be added by ID', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -202,14 +202,14 @@ test('only somebody met in a workspace can be added by id', async () => {
   assert.deepEqual([added.status, added.body.data.user_id, added.body.data.role], [201, bob.id, 'viewer'])
   assert.deepEqual(code(await add(bob.id)), [409, 'already_exists'])
   assert.equal((await bob.get(`/workspaces/${second}`)).status, 200)
-  // A key that reaches only one workspace knows nobody from the other.
+  // A key restricted to one workspace knows no members of the other.
   const key = await alice.key({ workspace_id: second })
   await alice.delete(`/workspaces/${second}/members/${bob.id}`)
   assert.equal((await key.post(`/workspaces/${second}/members`, { user_id: bob.id })).status, 404)
   assert.equal((await alice.get(`${at}/members`)).body.data.length, 2, id)
 })
 
-test('members are paged while others come', async () => {
+test('paging through members works while others join', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member', 'member')
   const first = (await alice.get(`${at}/members?limit=2`)).body

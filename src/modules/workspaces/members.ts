@@ -84,7 +84,7 @@ export const memberService = implement(members, {
     await changeWithin(ctx, async (ctx, locked) => {
       const member = await found(ctx, id, memberId)
       if (member.id !== locked.me.id) {
-        // Taking somebody's rights away goes in an archived workspace too.
+        // Removing permissions works in an archived workspace too.
         checkPlace(placeOf(locked.me, locked.workspace.status), 'member:write', 'admin')
         checkAbove(locked.me, member)
       }
@@ -96,14 +96,14 @@ export const memberService = implement(members, {
   },
 })
 
-/** Asks the membership that is held for what `permit` asked of the one that this process knew. */
+/** Repeats the check of `permit` on the locked membership, since the process's copy may be stale. */
 export function checkManager({ me, workspace }: LockedWorkspace): void {
   const place = placeOf(me, workspace.status)
   checkPlace(place, 'member:write', 'admin')
   checkWritable(place)
 }
 
-/** The columns of a member that hold its model calls. */
+/** A member's limits on model calls. */
 type Limits = Pick<MemberRow, 'spend_cap_nano' | 'spend_cap_period' | 'keys' | 'allowed_models'>
 
 const limitsOf = ({ spend_cap_nano, spend_cap_period, keys, allowed_models }: Limits): Limits => ({
@@ -128,7 +128,7 @@ const limitsAfter = (
   allowed_models: given.allowed_models === undefined ? before.allowed_models : given.allowed_models,
 })
 
-/** Refuses to lift a limit that holds the caller; only an owner may. */
+/** Rejects lifting one's own limit; only an owner may. */
 function checkLimiter({ me, workspace }: LockedWorkspace, member: NamedMember): void {
   refusePersonal(workspace, 'A personal workspace has only one member. Set a budget or rules on the workspace instead.')
   if (member.id === me.id && me.role !== 'owner')
@@ -143,7 +143,10 @@ const told = ({ spend_cap_nano, ...rest }: Limits) => {
   return { spend_cap_usd: usdOrNull(spend_cap_nano), spend_cap_period, keys, allowed_models }
 }
 
-/** Members' spending in the present period of their budgets, for whom it concerns. Not within a transaction: it asks the ledger. */
+/**
+ * Members' spending in the current period, if the caller may see it. Not within a transaction, because it queries
+ * the ledger.
+ */
 async function spentOf(ctx: Context, rows: readonly NamedMember[]): Promise<(row: NamedMember) => Nano | null> {
   const { membership } = ctx.workspace!
   const manages = atLeast(membership.role, 'admin')
@@ -161,7 +164,7 @@ async function shown(ctx: Context, member: NamedMember) {
 const found = async (ctx: Context, workspaceId: Id, memberId: Id): Promise<NamedMember> =>
   (await memberStore.get(ctx.db, workspaceId, memberId)) ?? refuse('not_found', { param: 'memberId' })
 
-/** An account that the caller meets in no workspace may as well not exist. */
+/** Rejects accounts that share no workspace with the caller, as if they didn't exist. */
 async function checkKnown(ctx: Context, accountId: Id): Promise<void> {
   if (!(await isInOneOf(ctx.db, accountId, reachableWorkspaces(ctx.principal, 'member:read'))))
     refuse('not_found', {

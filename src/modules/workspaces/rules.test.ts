@@ -17,7 +17,7 @@ async function join(alice: Person, bob: Person, role = 'member') {
   return { id: id as string, at: `/workspaces/${id}`, member: `/workspaces/${id}/members/${member.id}` }
 }
 
-test('lists of the key, the member and the workspace all hold; call, preview and list of models say whose it was', async () => {
+test('model lists of the key, the member and the workspace all apply, and errors name the one that rejected', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = await join(alice, bob)
@@ -68,7 +68,7 @@ test('lists of the key, the member and the workspace all hold; call, preview and
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'allowed_models.0'])
 })
 
-test('a team whose models are for keys of its own: neither chats nor other keys call any, by its name or by its providers', async () => {
+test('a workspace limited to its own keys rejects chats and other keys, for its models and its providers', async () => {
   await using openai = await startOpenAI()
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
   await using twin = await server.twin()
@@ -114,7 +114,7 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
   })
   assert.equal(answer.status, 403, 'in every process')
 
-  // A budget of the team covers what its providers serve: by a key of his own they would count for nobody there.
+  // A budget covers the workspace's providers: calls with a key outside it would count toward no budget.
   await alice.patch(team.at, { keys: 'any', spend_cap_usd: 5 })
   assert.match((await ask(unbound, 'house/gpt-4o')).body.error.message, /with rules or a budget/)
   assert.equal((await ask(held, 'house/gpt-4o')).status, 200)
@@ -126,7 +126,7 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
   assert.equal((await alice.post(`/chats/${hers.id}/messages`, { content: 'hello' })).status, 200)
 })
 
-test('rules are for the admins: not for a viewer, an ex-member, a key held elsewhere, nor an agent', async () => {
+test('rules are visible only to admins: not to viewers, former members, other workspaces’ keys or agents', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = await join(alice, bob, 'viewer')
@@ -136,7 +136,7 @@ test('rules are for the admins: not for a viewer, an ex-member, a key held elsew
   const elsewhere = await alice.key({ workspace_id: alice.workspaceId })
   assert.equal((await elsewhere.patch(team.at, rules)).status, 404)
   assert.equal((await elsewhere.patch(team.member, rules)).status, 404)
-  // An agent asks the person first, whatever its policies say.
+  // An agent always asks the person first, whatever its policies say.
   const agent = await alice.post('/agents', {
     workspace_id: team.id,
     name: 'Clerk',
@@ -157,7 +157,7 @@ test('rules are for the admins: not for a viewer, an ex-member, a key held elsew
   assert.equal((await bob.patch(team.member, rules)).status, 404)
 })
 
-test('a guest of a shared chat is held to the budget and the rules of its workspace, and is not told its sums', async () => {
+test('a guest of a shared chat is subject to its workspace’s budget and rules but doesn’t see the amounts', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { id } = (await alice.post('/workspaces', { name: 'Team' })).body.data

@@ -21,7 +21,7 @@ import { memberStore } from './member-store.ts'
 import { showWorkspace } from './show.ts'
 import { type CountedWorkspace, workspaceStore } from './store.ts'
 
-/** An account is in so many workspaces at most. */
+/** The maximum per account. */
 export const MOST_WORKSPACES = 1000
 
 const workspace = finder('workspace', async (ctx: Context, id) => (await workspaceStore.get(ctx.db, id)) ?? null)
@@ -94,7 +94,7 @@ export const workspaceService = implement(
             action: 'workspace.updated',
             workspaceId: id,
             id,
-            // Every member's calls are held to it from now on.
+            // The limits now apply to every member's calls.
             accountIds: held ? await memberStore.accountIds(ctx.db, id) : [],
             data: { name: after.name, status: before.status, ...budget, ...rules },
             details: {
@@ -128,7 +128,7 @@ export const workspaceService = implement(
         const keys = await revokeKeysWithin(ctx, id)
         await dropFilesOf(ctx, id)
         await workspaceStore.delete(ctx.db, id)
-        // Its provider endpoints went with it: whoever remembers them forgets them, and their streams end.
+        // Its provider endpoints were deleted too: processes drop cached copies and end their streams.
         await rightsChanged(ctx.db, [id])
         const removed = { ...contents, file_bytes: Number(fileBytes), members: accountIds.length, keys }
         await recordRightsChange(ctx, {
@@ -148,7 +148,7 @@ export const workspaceService = implement(
   [workspace],
 )
 
-/** Read-only or not is a matter of rights: every member's are others afterwards. */
+/** Archives or restores the workspace, which changes every member's permissions. */
 async function put(ctx: Context, status: 'archived' | 'active') {
   const row = await changeWithin(ctx, async (ctx, { workspace: before, me }) => {
     checkUnchanged(ctx, before.updated_at)
@@ -172,7 +172,7 @@ async function put(ctx: Context, status: 'archived' | 'active') {
 const show = async (ctx: Context, row: CountedWorkspace, place: Pick<Membership, 'role' | 'permissions'>) =>
   showWorkspace(row, place, (await spentIn(ctx, [row])).get(row.id) ?? 0n)
 
-/** Spent by each in the present period of its budget. Not within a transaction: it asks the ledger. */
+/** Spending per workspace in the current budget period. Not within a transaction, because it queries the ledger. */
 const spentIn = (ctx: Context, rows: readonly CountedWorkspace[]): Promise<Map<Id, Nano>> =>
   ctx.engine.ledger.readSpends(rows.map(({ id, spend_cap_period: period }) => ({ id, period })))
 
@@ -183,7 +183,7 @@ function checkUnchanged({ unchangedSince }: Context, updatedAt: Date): void {
 const read = async (ctx: Context, id: Id): Promise<CountedWorkspace> =>
   (await workspaceStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Refuses when the account is in as many workspaces as it may. */
+/** Rejects accounts at the maximum number of workspaces. */
 export async function checkRoomFor(ctx: Context, accountId: Id): Promise<void> {
   if ((await memberStore.countOf(ctx.db, accountId)) >= MOST_WORKSPACES)
     refuse('limit_reached', {
@@ -213,7 +213,7 @@ export const joinAs = (
     created_by,
   })
 
-/** An invitation as a notification tells of it. */
+/** An invitation for a notification. */
 export async function invitationOf(
   db: Db,
   id: Id,
@@ -239,7 +239,7 @@ export async function invitationOf(
     : null
 }
 
-/** Revokes the open invitations that this account made in this time. Answers how many. */
+/** Revokes open invitations this account created in this time. Returns their number. */
 export async function revokeInvitationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
   const rows = await invitationStore.revokeBy(db, accountId, made)
   const events = rows.map(({ id, workspace_id, role, status }) => ({
@@ -255,8 +255,6 @@ export async function revokeInvitationsOf(db: Db, accountId: Id, made: Span): Pr
 export const workspaceName = async (db: Db, id: Id): Promise<string | null> =>
   (await workspaceStore.get(db, id))?.name ?? null
 
-/** Members who have a budget, with who manages their workspace. */
 export const budgetedMembers = (db: Db) => memberStore.budgeted(db)
 
-/** Workspaces that have a budget, with who manages them. */
 export const budgetedWorkspaces = (db: Db) => workspaceStore.budgeted(db)

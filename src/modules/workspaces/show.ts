@@ -32,7 +32,7 @@ export const showWorkspace = (
   updated_at: iso(row.updated_at),
 })
 
-/** `spent`: null for who may not know it. */
+/** `spent`: null if the caller may not see it. */
 export const showMember = (row: NamedMember, spent: Nano | null): z.output<typeof Member> => ({
   id: row.id,
   workspace_id: row.workspace_id,
@@ -51,7 +51,7 @@ export const showMember = (row: NamedMember, spent: Nano | null): z.output<typeo
   updated_at: iso(row.updated_at),
 })
 
-/** An open invitation past its time is `expired`, though nobody wrote that down. */
+/** A pending invitation past its expiry reads as `expired`, although its row isn't updated. */
 export const statusOf = (row: Pick<InvitationRow, 'status' | 'expires_at'>, now: Date) =>
   row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status
 

@@ -11,11 +11,11 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-/** The limits of spending and calls, of a workspace or one of its members. */
+/** Limits on spending and calls of a workspace or member. */
 export interface RulesTable {
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
-  /** `workspace`: models only by keys that are held to the workspace. */
+  /** `workspace`: models only with keys restricted to the workspace. */
   keys: Generated<'any' | 'workspace'>
   /** Null: all. */
   allowed_models: Generated<string[] | null>
@@ -34,7 +34,7 @@ interface WorkspaceTable extends RulesTable {
 }
 export type WorkspaceRow = Selectable<WorkspaceTable>
 type Budgeted = Partial<Pick<WorkspaceRow, 'spend_cap_nano' | 'spend_cap_period'>>
-/** `workspace_id` is its own id: what permit reads of every resource. */
+/** `workspace_id` is its own ID, because `permit` reads that of every resource. */
 export type CountedWorkspace = WorkspaceRow & { workspace_id: Id; member_count: number }
 
 const counted = (db: Db) =>
@@ -72,7 +72,7 @@ export const workspaceStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Holds the workspace, so that changes of who is in it come one after the other. Things can still be put into it. */
+  /** Locks the workspace to serialize changes of its members. Resources can still be added. */
   lock: (db: Db, id: Id): Promise<WorkspaceRow | undefined> =>
     db.selectFrom('workspaces').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst(),
 
@@ -84,7 +84,7 @@ export const workspaceStore = {
       .execute()
   },
 
-  /** The number of things of each kind in it. */
+  /** The number of resources of each kind. */
   async contents(db: Db, id: Id): Promise<Record<string, number>> {
     const rows = await db
       .selectFrom('resources')
@@ -95,12 +95,11 @@ export const workspaceStore = {
     return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]))
   },
 
-  /** Deletes a workspace with everything that references it. */
   async delete(db: Db, id: Id): Promise<void> {
     await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },
 
-  /** Workspaces that have a budget, with who manages them. */
+  /** Workspaces with a budget, and their managers. */
   async budgeted(
     db: Db,
   ): Promise<{ id: Id; name: string; spend_cap_nano: Nano; spend_cap_period: Period; managers: Id[] }[]> {

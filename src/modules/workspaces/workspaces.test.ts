@@ -6,7 +6,7 @@ import { type Caller, type Person, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
 import { code, join, team } from '#test/workspaces/team.ts'
 
-test('everybody has a personal workspace that stays, and is alone in it', async () => {
+test('every user has a personal workspace that can’t be deleted or shared', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -25,7 +25,7 @@ test('everybody has a personal workspace that stays, and is alone in it', async 
   assert.equal((await alice.patch(at, { name: 'Mine' })).body.data.name, 'Mine')
 })
 
-test('alice invites bob; bob accepts and reads what is hers; carol gets 404', async () => {
+test('an invited member can read the workspace, and other users get 404', async () => {
   await using server = await testServer()
   const { alice, id, at } = await team(server)
   const bob = await server.person('Bob')
@@ -49,7 +49,7 @@ test('alice invites bob; bob accepts and reads what is hers; carol gets 404', as
   assert.deepEqual((await carol.get('/agents')).body.data, [])
 })
 
-test('an agent moves and is copied only to where the caller may write', async () => {
+test('an agent can be moved or copied only to where the caller may write', async () => {
   await using server = await testServer()
   const { alice, id, people } = await team(server, 'viewer')
   const [bob] = people as [Person]
@@ -76,7 +76,7 @@ test('an agent moves and is copied only to where the caller may write', async ()
   assert.equal((await bob.get(`/agents/${data.id}`)).status, 200, 'the copy is independent')
 })
 
-test('an archived workspace is read-only until it is brought back', async () => {
+test('an archived workspace is read-only until restored', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -102,7 +102,7 @@ test('an archived workspace is read-only until it is brought back', async () => 
   assert.equal((await bob.patch(`/agents/${agentId}`, { name: 'X' })).status, 200)
 })
 
-test('a deleted workspace takes all that is in it, and its keys stop at once', async () => {
+test('deleting a workspace deletes its contents and stops its keys immediately', async () => {
   await using server = await testServer()
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -132,7 +132,7 @@ test('a deleted workspace takes all that is in it, and its keys stop at once', a
   ])
 })
 
-test('of a deleted workspace no word and no row is left but what the books and the audit say; its members are told how much went', async () => {
+test('a deleted workspace leaves only ledger and audit rows, and its members learn what was deleted', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   const { alice, id, at, people } = await team(server, 'member')
   const [bob] = people as [Person]
@@ -214,13 +214,13 @@ test('of a deleted workspace no word and no row is left but what the books and t
     }
     return found
   }
-  // The run that was under way leaves by itself, and so do jobs.
+  // Running runs and jobs end on their own.
   let left = await holding()
   for (const end = Date.now() + PATIENCE_MS; left.length > 0 && Date.now() < end;) left = await holding()
   assert.deepEqual(left, [])
 })
 
-test('what is put into a workspace that was just deleted in another process is refused like one that is not there', async () => {
+test('creating in a workspace just deleted by another process fails with 404', async () => {
   await using server = await testServer()
   const { alice, id, at } = await team(server)
   await using twin = await server.twin()
@@ -239,7 +239,7 @@ test('what is put into a workspace that was just deleted in another process is r
     assert.deepEqual([answer.status, answer.body.error.param], [404, 'workspace_id'], answer.text)
 })
 
-test('a stale If-Match changes nothing, and unknown fields are refused', async () => {
+test('a stale If-Match changes nothing, and unknown fields are rejected', async () => {
   await using server = await testServer()
   const { alice, at } = await team(server)
   const etag = (await alice.get(at)).headers.get('etag')!

@@ -14,18 +14,18 @@ import { preferences } from '../preferences/preference-store.ts'
 
 const MOST_BROWSERS = 20
 
-/** Pushes that come while others of their account are under way are looked at again at the end of this time: one job for all of them. */
+/** Pushes queued while others for the account are being sent are handled by one job at the end of this interval. */
 const TURN_MS = 2_000
 
 export function notificationJobs(engine: Engine<HasPushKeys>): Record<string, JobHandler> {
-  /** Accounts that something is pushed to, and whether more came meanwhile. */
+  /** Accounts being pushed to, and whether more was queued meanwhile. */
   const pushing = new Map<Id, { more: boolean }>()
   return {
     async 'notifications.deliver'({ account_id }: { account_id: Id }, { lastAttempt }: { lastAttempt: boolean }) {
       await mailDue(engine, account_id)
       const before = pushing.get(account_id)
       if (before !== undefined) {
-        // A push service may take long, so an account takes one place among the jobs. Should this process die, another one goes on.
+        // A push service may be slow, so each account uses one job slot. If this process dies, another continues.
         before.more = true
         const turn = new Date((Math.floor(Date.now() / TURN_MS) + 1) * TURN_MS)
         return await wakeDelivery(engine, engine.postgres.db, account_id, turn)
@@ -54,7 +54,7 @@ export const notificationSchedules = (engine: Engine): Schedule[] => [
   every('notifications.caps', 30, () => watchCaps(engine)),
 ]
 
-/** Queues one job for all notifications that are due to an account at one moment. */
+/** Queues one job for all notifications of an account that are due at the same time. */
 export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
   engine.jobs.add(
     { db },
@@ -63,10 +63,7 @@ export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): 
     { runAt: due, key: `notifications:${accountId}:${due.getTime()}` },
   )
 
-/**
- * Sends all notifications that are due to an account in one mail, taken by the mail queue in the same transaction:
- * never twice.
- */
+/** Sends all due notifications of an account in one email, queued in the same transaction, so none is sent twice. */
 async function mailDue(engine: Engine, accountId: Id): Promise<void> {
   await engine.postgres.db.transaction().execute(async (db) => {
     const due = await deliveryStore.due(db, accountId, 'email')
@@ -83,7 +80,7 @@ async function mailDue(engine: Engine, accountId: Id): Promise<void> {
   })
 }
 
-/** Notifications that are still to go out: those that were read, deleted or switched off before are old news. */
+/** Skips notifications that were read, deleted or switched off meanwhile. */
 async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promise<NotificationRow[]> {
   const rows = await notificationStore.byIds(
     db,
@@ -95,7 +92,7 @@ async function wanted(db: Db, accountId: Id, due: readonly DeliveryRow[]): Promi
   return rows.filter(({ status, type }) => status === 'unread' && !off.has(type))
 }
 
-/** Pushes once to every browser, unless a process dies over it: the repeated push then replaces the first. */
+/** Pushes once to every browser. If a process dies meanwhile, the repeated push replaces the first. */
 async function pushDue(engine: Engine<HasPushKeys>, accountId: Id, lastAttempt: boolean): Promise<void> {
   const { db } = engine.postgres
   const due = await deliveryStore.claim(db, { accountId, channel: 'push', processId: engine.processId })

@@ -15,7 +15,7 @@ interface DeliveryTable {
   status: Generated<'waiting' | 'sent' | 'failed' | 'skipped'>
   due_at: Date
   error: string | null
-  /** The process that works on it. */
+  /** The process sending it. */
   claimed_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -43,7 +43,7 @@ export const deliveryStore = {
       .orderBy('id')
       .execute(),
 
-  /** Deliveries that are due, held until the transaction ends; those that another process holds are left to it. */
+  /** Locks due deliveries until the transaction ends, skipping those locked by others. */
   due: (db: Db, accountId: Id, channel: 'email' | 'push'): Promise<DeliveryRow[]> =>
     db
       .selectFrom('notification_deliveries')
@@ -58,13 +58,13 @@ export const deliveryStore = {
       .skipLocked()
       .execute(),
 
-  /** Claims deliveries that are due and that no living process has claimed. */
+  /** Claims due deliveries not claimed by a living process. */
   claim: async (
     db: Db,
     { accountId, channel, processId }: { accountId: Id; channel: 'email' | 'push'; processId: Id },
   ): Promise<DeliveryRow[]> => {
     const { rows } = await db.transaction().execute(async (tx) => {
-      // One at a time: behind a row's lock PostgreSQL does not look again whether who claimed it meanwhile lives.
+      // Serialized: after waiting for a row lock, PostgreSQL doesn't recheck whether the new claimant is alive.
       await sql`select pg_advisory_xact_lock(hashtextextended(${`deliveries ${accountId}`}, 0))`.execute(tx)
       return await sql<DeliveryRow>`update notification_deliveries set claimed_by = ${processId} where id in (
           select id from notification_deliveries d
@@ -76,7 +76,7 @@ export const deliveryStore = {
     return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   },
 
-  /** Gives deliveries that were claimed and not closed back to everybody. */
+  /** Releases claimed deliveries that weren't sent. */
   release: async (db: Db, ids: readonly Id[]): Promise<void> => {
     await sql`update notification_deliveries set claimed_by = null
       where id = any(${ids}::ulid[]) and status = 'waiting'`.execute(db)
@@ -96,7 +96,7 @@ export const deliveryStore = {
       .execute()
   },
 
-  /** Accounts that something waits for which should have gone: its job was lost. */
+  /** Accounts with overdue deliveries, whose job was lost. */
   late: async (db: Db): Promise<Id[]> =>
     (
       await db

@@ -8,7 +8,7 @@ import { ended } from '#test/operations/ended.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-test('a push service that does not answer takes one place among the jobs, however much is to be pushed there', async () => {
+test('an unresponsive push service uses one job slot, however many pushes are queued for it', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.0/8' } })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   await using browser = await pushService(() => '')

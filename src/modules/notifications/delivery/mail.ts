@@ -2,7 +2,7 @@ import { type Mail, escapeHtml, htmlOf } from '#infra/mail/mail.ts'
 import type { NotificationRow } from '../store.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Notifications as one mail: one alone under its own title, several as a list. */
+/** Builds one email: a single notification under its own title, several as a list. */
 export function notificationMail(
   to: string,
   rows: readonly Pick<NotificationRow, 'title' | 'body' | 'action_url' | 'created_at'>[],
@@ -23,7 +23,7 @@ export function notificationMail(
   })
   return {
     to,
-    // A line break in a subject would begin another header.
+    // A line break would start another header.
     subject: shorten(subject.replaceAll(/\s+/g, ' '), 200),
     text: `${text}\n\n--\nManage your email notifications: ${settings}\n`,
     html: htmlOf(

@@ -6,7 +6,7 @@ import { caller, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
 import { notificationSchedules } from '../service.ts'
 
-test('much is sent at once through two server processes: each word comes by one mail and by one push, also when its delivery is asked for again', async () => {
+test('two server processes send each of many notifications in one email and one push, even if delivery is requested again', async () => {
   await using mails = await mailbox()
   await using near = await testServer({
     environment: { SMTP_URL: mails.url, UK_FETCH_ALLOW: '127.0.0.0/8' },
@@ -26,7 +26,7 @@ test('much is sent at once through two server processes: each word comes by one 
   const sent = await Promise.all(
     titles.map(async (title, i) => (await doors[i % 2]!.post('/notifications', { title })).body.data.id as string),
   )
-  // As when a process died after it had begun: what is due is looked at again, by several at once.
+  // As after a process died during delivery: several jobs look for due deliveries at once.
   await pool.query(
     `select graphile_worker.add_job('notifications.deliver', json_build_object('account_id', $1::text)) from generate_series(1, 6)`,
     [bob.id],
@@ -61,7 +61,7 @@ test('much is sent at once through two server processes: each word comes by one 
   assert.deepEqual(mailed.toSorted(), titles.toSorted())
 })
 
-test('a mail whose job was lost goes out all the same; what is older than half a year is forgotten', async () => {
+test('an email whose job was lost is still sent, and notifications older than half a year are deleted', async () => {
   await using mails = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mails.url } })
   const { engine } = server.app

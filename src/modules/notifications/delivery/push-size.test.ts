@@ -15,7 +15,7 @@ const subscription = {
 const { publicKey, privateKey } = webPush.generateVAPIDKeys()
 const vapidDetails = { subject: 'mailto:a@example.com', publicKey, privateKey }
 
-test('every notification is a push of 4,096 bytes or less, and as long as it can be', () => {
+test('every push has up to 4,096 bytes and uses the available space', () => {
   const pieces = ['x', '请', '😀', '"', '\\', '\u0001', 'é', '\ud800', '\u2028', '👨‍👩‍👧‍👦']
   for (const piece of pieces)
     for (const titleLength of [1, 200])

@@ -16,11 +16,11 @@ interface PushTable {
   id: Id
   account_id: Id
   endpoint_hash: Buffer
-  /** Sealed, as the keys are. */
+  /** Encrypted, like the keys. */
   endpoint: string
   keys: string
   user_agent: string | null
-  /** The session or the key that asked for the subscription, which ends with it. */
+  /** The session or API key that created the subscription, which ends with it. */
   session_id: Id | null
   key_id: Id | null
   last_success_at: Date | null
@@ -34,7 +34,7 @@ export interface PushKeys {
   auth: string
 }
 
-/** A push service's address for one browser, in the clear. */
+/** A push service's address for one browser, decrypted. */
 export interface Subscription {
   id: Id
   endpoint: string
@@ -47,11 +47,14 @@ export const openSubscription = (secrets: Secrets, { id, endpoint, keys }: PushR
   keys: JSON.parse(secrets.open(keys, id)) as PushKeys,
 })
 
-/** The sealed columns of push subscriptions, for `resealAll`. */
+/** Encrypted columns of push subscriptions, for `resealAll`. */
 export const pushSecrets: readonly SealedColumns[] = [{ table: 'push_subscriptions', columns: ['endpoint', 'keys'] }]
 
 export const pushStore = {
-  /** The same browser again keeps its id; another account's is taken over, for the browser has one owner at a time. */
+  /**
+   * A browser that subscribes again keeps its ID. If another account had it, the subscription changes owner, since
+   * a browser has one at a time.
+   */
   save: async (
     db: Db,
     secrets: Secrets,
@@ -74,7 +77,7 @@ export const pushStore = {
     },
   ): Promise<PushRow> => {
     const endpoint_hash = hash('sha256', endpoint, 'buffer')
-    // One browser may be named twice at once, by two people even.
+    // The same browser may be registered concurrently, even by two people.
     await sql`select pg_advisory_xact_lock(${endpoint_hash.readBigInt64BE(0)})`.execute(db)
     const known = await db
       .selectFrom('push_subscriptions')
@@ -110,8 +113,8 @@ export const pushStore = {
       .executeTakeFirst()) ?? null,
 
   /**
-   * The subscriptions of sessions and keys that go on. Those that ended by time alone are removed within the hour, or
-   * stay as rows that get nothing.
+   * Subscriptions of active sessions and keys. Expired ones are removed within the hour, or stay as rows that
+   * receive nothing.
    */
   list: (db: Db, accountId: Id, before: Id | null, limit: number): Promise<PushRow[]> =>
     db
@@ -136,7 +139,7 @@ export const pushStore = {
       .execute()
   },
 
-  /** Removes those of keys that are good for nothing any more; those of sessions go with them. */
+  /** Deletes subscriptions of revoked and expired keys. Those of sessions are deleted with the session. */
   retain: async (db: Db): Promise<void> => {
     await sql`delete from push_subscriptions p using api_keys k
       where k.id = p.key_id and (k.revoked_at is not null or k.expires_at < now())`.execute(db)

@@ -11,13 +11,13 @@ export interface VapidKeys {
   privateKey: string
 }
 
-/** The keys that this instance signs its pushes with (RFC 8292): made once, the private one sealed. */
+/** This instance's VAPID keys (RFC 8292), created once, the private one encrypted. */
 export type PushKeys = () => Promise<VapidKeys>
 export interface HasPushKeys {
   pushKeys: PushKeys
 }
 
-/** Read once per process, when they are first asked for. */
+/** Read once per process, on first use. */
 export function createPushKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 'secrets'>): PushKeys {
   let known: Promise<VapidKeys> | null = null
   const read = async (): Promise<VapidKeys> => {
@@ -41,12 +41,12 @@ export function createPushKeys({ postgres, secrets }: Pick<Engine, 'postgres' | 
   }
 }
 
-/** Reads such keys, where this instance has them: that seals the private one again when an older root key sealed it. */
+/** Reads existing keys, which re-encrypts a private key encrypted with an older root key. */
 export async function resealPushKey(engine: Pick<Engine<HasPushKeys>, 'postgres' | 'pushKeys'>): Promise<void> {
   if ((await valueOf(engine.postgres.db, 'vapid')) !== null) await engine.pushKeys()
 }
 
-/** Whether a browser's public key can be sealed for: the form alone does not say that the point lies on the curve. */
+/** Whether a browser's public key is valid: the format alone doesn't ensure that the point is on the curve. */
 export function isPushKey(p256dh: string): boolean {
   try {
     ECDH.convertKey(p256dh, 'prime256v1', 'base64url', 'base64url', 'uncompressed')
@@ -58,15 +58,15 @@ export function isPushKey(p256dh: string): boolean {
 
 const DAY_SECONDS = 86_400
 /**
- * Push services need not take more than 4,096 bytes, encryption included (RFC 8030, 7.2). The encryption adds 103 of
- * them to one record: 86 for its header, 16 for the tag and 1 for the padding (RFC 8291, 4; RFC 8188, 2).
+ * Push services must accept 4,096 bytes including encryption (RFC 8030, 7.2). Encryption adds 103 bytes to one
+ * record: 86 for its header, 16 for the tag and 1 for padding (RFC 8291, 4; RFC 8188, 2).
  */
 const MOST_BYTES = 4_096
 const MOST_PLAIN = MOST_BYTES - 103
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** The longest start of a text whose JSON takes this many bytes. */
+/** The longest prefix of a text whose JSON fits into `most` bytes. */
 function fitting(text: string, most: number): string {
   if (bytesOf(text) <= most) return text
   let [fits, over] = [0, text.length]
@@ -78,7 +78,7 @@ function fitting(text: string, most: number): string {
   return shorten(text, fits)
 }
 
-/** What the browser is sent: the body gives way first, then the link, then the title. */
+/** The payload sent to the browser. The body is shortened first, then the link, then the title. */
 export function payloadOf({ id, type, title, body, severity, action_url }: PushedRow): string {
   const room = (value: object): number => MOST_PLAIN - bytesOf(value)
   const bare = { id, type, title: '', body: null, severity, action_url: null }
@@ -89,7 +89,7 @@ export function payloadOf({ id, type, title, body, severity, action_url }: Pushe
 }
 type PushedRow = Pick<NotificationRow, 'id' | 'type' | 'title' | 'body' | 'severity' | 'action_url'>
 
-/** `gone`: the browser wants no more. Throws on what may pass. */
+/** `gone`: the subscription no longer exists. Throws on temporary errors. */
 export async function push(
   engine: Engine<HasPushKeys>,
   subscription: Subscription,
@@ -102,7 +102,7 @@ export async function push(
     vapidDetails: { subject: contactOf(engine), publicKey, privateKey },
     TTL: DAY_SECONDS,
     urgency: severity === 'error' || severity === 'warning' ? 'high' : 'normal',
-    // A push that is sent twice replaces itself while it waits (RFC 8030, 5.4).
+    // A repeated push replaces the first while it waits (RFC 8030, 5.4).
     topic: id,
   })
   try {
@@ -129,7 +129,7 @@ export async function push(
   }
 }
 
-/** The address that a push service may write to (RFC 8292, 2.1). */
+/** The contact address for push services (RFC 8292, 2.1). */
 function contactOf({ config: { publicUrl, mailFrom } }: Engine): string {
   if (publicUrl?.startsWith('https:')) return publicUrl
   return `mailto:${/<([^<>]+)>/.exec(mailFrom)?.[1] ?? mailFrom}`

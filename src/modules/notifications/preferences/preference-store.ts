@@ -1,4 +1,4 @@
-/** The preferences of a person: where to hear of what, and when not. */
+/** A person's preferences per notification type and channel. */
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTimeOf } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
@@ -43,7 +43,7 @@ export const preferences = {
   kept: (db: Db, accountId: Id): Promise<PreferenceRow[]> =>
     db.selectFrom('notification_preferences').selectAll().where('account_id', '=', accountId).orderBy('type').execute(),
 
-  /** The preferences for one type, on every channel. */
+  /** The preferences of one type, on every channel. */
   of: async (db: Db, accountId: Id, type: string): Promise<Record<Channel, Preference>> => {
     const rows = await db
       .selectFrom('notification_preferences')
@@ -55,7 +55,7 @@ export const preferences = {
     return { in_app: on('in_app'), email: on('email'), push: on('push') }
   },
 
-  /** The whole table: what is known by default, and what was set. */
+  /** All types: defaults combined with stored preferences. */
   all(kept: readonly PreferenceRow[]): Preference[] {
     const names = [...new Set([...Object.keys(types), ...kept.map(({ type }) => type)])]
     return names.flatMap((type) =>

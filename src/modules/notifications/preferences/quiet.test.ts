@@ -5,7 +5,7 @@ import { dueAt, isQuiet, nextAt } from './quiet.ts'
 const night = { start: '22:00', end: '07:00', time_zone: 'Europe/Berlin' }
 const at = (words: string): Date => new Date(words)
 
-test('quiet hours go over midnight in the zone they name', () => {
+test('quiet hours may span midnight in their time zone', () => {
   assert.equal(isQuiet(night, 'UTC', at('2026-11-21T20:59:00Z')), false)
   assert.equal(isQuiet(night, 'UTC', at('2026-11-21T21:00:00Z')), true)
   assert.equal(isQuiet(night, 'UTC', at('2026-11-22T05:59:00Z')), true)
@@ -16,7 +16,7 @@ test('quiet hours go over midnight in the zone they name', () => {
   assert.equal(isQuiet(null, 'UTC', at('2026-11-21T12:00:00Z')), false)
 })
 
-test('what waits goes out at their end, also on the night that is an hour shorter', () => {
+test('delayed notifications are sent at the end of quiet hours, even on a night shortened by DST', () => {
   const plain = { zone: 'UTC', digest: 'none', digestAt: '08:00' } as const
   assert.equal(
     dueAt(at('2026-03-28T22:00:00Z'), { ...plain, quietHours: night }).toISOString(),
@@ -32,7 +32,7 @@ test('what waits goes out at their end, also on the night that is an hour shorte
   assert.equal(nextAt('02:30', 'Europe/Berlin', at('2026-03-28T23:30:00Z')).toISOString().slice(0, 10), '2026-03-29')
 })
 
-test('digests come at the full hour or at their time of day, and not in quiet hours', () => {
+test('digests are sent on the hour or at their time of day, and not in quiet hours', () => {
   const of = (digest: 'hourly' | 'daily', quietHours: typeof night | null) => ({
     zone: 'Europe/Berlin',
     quietHours,

@@ -1,14 +1,13 @@
 import { Cron } from 'croner'
 import type { Digest } from './types.ts'
 
-/** Times of a day, `22:30`, in a zone; over midnight when the end is the smaller. */
+/** Times of day such as `22:30` in a time zone. Spans midnight if the end is earlier than the start. */
 export interface QuietHours {
   start: string
   end: string
   time_zone: string | null
 }
 
-/** The time of day there, as it stands on a clock. */
 const clockIn = (zone: string, at: Date): string =>
   new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(at)
 
@@ -18,13 +17,13 @@ export function isQuiet(hours: QuietHours | null, zone: string, at: Date): boole
   return hours.start < hours.end ? now >= hours.start && now < hours.end : now >= hours.start || now < hours.end
 }
 
-/** The next moment that a clock there shows this time; one that summer time leaves out comes with the hour after it. */
+/** The next time a clock in `zone` shows this time. A time skipped by DST occurs with the following hour. */
 export function nextAt(clock: string, zone: string, after: Date): Date {
   const [hour, minute] = clock.split(':').map(Number)
   return new Cron(`${minute} ${hour} * * *`, { timezone: zone }).nextRun(after)!
 }
 
-/** The time at which a notification of `at` may go out. */
+/** When a notification created at `at` may be sent. */
 export function dueAt(
   at: Date,
   {

@@ -9,7 +9,6 @@ export type Severity = (typeof severities)[number]
 export interface NotificationType {
   summary: string
   severity: Severity
-  /** The default channels. */
   on: readonly Channel[]
 }
 
@@ -73,7 +72,7 @@ export type KnownType = keyof typeof types
 
 const known: Readonly<Record<string, NotificationType>> = types
 
-/** Types that others make up go where a message goes. */
+/** Unknown types use the channels of messages. */
 export const typeOf = (type: string): NotificationType => (Object.hasOwn(known, type) ? known[type]! : types.message)
 
 const reservedPrefixes = new Set(
@@ -82,5 +81,5 @@ const reservedPrefixes = new Set(
     .map((type) => type.split('.')[0]!),
 )
 
-/** Types of the server's own notifications, and the names beside them (`account.…`): people and agents can't send these. */
+/** Types of the server's own notifications and their namespaces (`account.…`), which people and agents can't send. */
 export const isReserved = (type: string): boolean => reservedPrefixes.has(type.split('.')[0]!)

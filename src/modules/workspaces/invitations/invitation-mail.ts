@@ -11,7 +11,6 @@ export interface InvitationMail {
   expiresAt: Date
 }
 
-/** The mail that carries the token of an invitation. */
 export const invitationMail = ({ to, workspace, inviter, role, link, token, expiresAt }: InvitationMail): Mail =>
   tokenMail({
     to,

@@ -10,7 +10,7 @@ async function workspaceOf(person: Person) {
 }
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
 
-test('without a mail server the inviter gets the token, once; accepting it twice is the same', async () => {
+test('without a mail server the inviter gets the token once, and accepting it twice is the same as once', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -79,7 +79,7 @@ test('a newer invitation, a revocation or seven days end an invitation', async (
   assert.equal((await bob.delete(`${other.at}/invitations?invitation_id=${fourth.id}`)).status, 404)
 })
 
-test('the open invitations of somebody who may not invite any more are revoked', async () => {
+test('open invitations of a member who may no longer invite are revoked', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -92,7 +92,7 @@ test('the open invitations of somebody who may not invite any more are revoked',
   assert.deepEqual(code(await carol.post('/invitations/accept', { token: back.token })), [410, 'invitation_expired'])
 })
 
-test('one token presented by two at once lets one in', async () => {
+test('a token presented twice at the same time admits one person', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const people = [await server.person('Bob'), await server.person('Carol')]
@@ -103,7 +103,7 @@ test('one token presented by two at once lets one in', async () => {
   assert.equal((await alice.get(at)).body.data.member_count, 2)
 })
 
-test('with a mail server a token of its own goes to the address alone, and verifies it; the one that was handed over does not', async () => {
+test('with a mail server a separate emailed token verifies the address, and the inviter’s token doesn’t', async () => {
   await using post = await postOffice()
   await using server = await testServer({ environment: { SMTP_URL: post.url, UK_PUBLIC_URL: 'http://127.0.0.1:1' } })
   const alice = await server.person('Alice')
@@ -148,7 +148,7 @@ test('with a mail server a token of its own goes to the address alone, and verif
   await noTokenKept(server, token)
 })
 
-test('a mail that the mail server will not take from us now is kept for days, not for minutes', async () => {
+test('an email that the mail server temporarily rejects is retried for days', async () => {
   let refusals = 0
   const refusing = new SMTPServer({
     disabledCommands: ['STARTTLS'],
@@ -184,7 +184,7 @@ test('a mail that the mail server will not take from us now is kept for days, no
   }
 })
 
-test('where sign-up is by invitation, a token opens it', async () => {
+test('if sign-up is by invitation, a token allows it', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP: 'invite' } })
   const alice = await server.person('Alice')
   const { at } = await workspaceOf(alice)

@@ -22,7 +22,7 @@ import { checkRoomFor, joinAs } from '../service.ts'
 import { showInvitation, showMember, statusOf } from '../show.ts'
 
 const DAYS = 7
-/** Open invitations of one workspace. */
+/** Per workspace. */
 const MOST_OPEN = 1000
 
 export const invitationService = implement(invitations, {
@@ -148,7 +148,7 @@ export const invitationService = implement(invitations, {
           : await invitationStore.byToken(ctx.db, hashSecret(token))
       const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'The invitation doesn’t exist.' }
       if (presented === undefined) return refuse('not_found', gone)
-      // Held, and only then judged: nobody revokes or takes it meanwhile.
+      // Locked before checking, so it can't be revoked or accepted meanwhile.
       const workspace = await lockWorkspace(ctx, presented.workspace_id)
       const invitation = (await invitationStore.get(ctx.db, presented.id)) ?? refuse('not_found', gone)
       const member = await memberStore.get(ctx.db, workspace.id, account.id)
@@ -189,7 +189,7 @@ const over = {
   withdrawn: 'The person who invited you can no longer invite members. Ask for a new invitation.',
 }
 
-/** An invitation to the address of this account, if that is known to be its own. */
+/** Finds an invitation to this account's address, if the address is verified. */
 async function addressedTo(
   ctx: Context,
   id: Id,
@@ -199,7 +199,7 @@ async function addressedTo(
   return row?.email.toLowerCase() === email.toLowerCase() ? row : undefined
 }
 
-/** Whether the token is the one that was mailed: its presenter reads the mail of that address. */
+/** Whether this is the emailed token, which proves access to the mailbox. */
 const cameByMail = ({ mail_token_hash }: InvitationRow, token: string | undefined): boolean =>
   token !== undefined && mail_token_hash !== null && hashSecret(token).equals(mail_token_hash)
 

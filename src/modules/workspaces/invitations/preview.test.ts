@@ -4,7 +4,7 @@ import { testServer } from '#test/server.ts'
 
 const tokenIn = (url: string): string => /#token=([\w-]{43})$/.exec(url)![1]!
 
-test('alice hands a link over; whoever has it reads who invites into what, and when it no longer does', async () => {
+test('an invitation link shows who invites into what, and when it no longer works', async () => {
   await using server = await testServer({ environment: { UK_PUBLIC_URL: 'http://127.0.0.1:1' } })
   const { stranger } = server
   const alice = await server.person('Alice')
@@ -45,7 +45,7 @@ test('alice hands a link over; whoever has it reads who invites into what, and w
   assert.deepEqual([guessed.status, guessed.body.error.param], [404, 'token'])
 })
 
-test('an invitation whose inviter may not invite any more reads as revoked', async () => {
+test('an invitation whose inviter may no longer invite reads as revoked', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -59,7 +59,7 @@ test('an invitation whose inviter may not invite any more reads as revoked', asy
   assert.equal(await status(), 'revoked')
 })
 
-test('guesses of tokens count as failed logins', async () => {
+test('guessed tokens count as failed sign-ins', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_LOGINS: '3' } })
   const statuses: number[] = []
   for (let i = 0; i < 5; i++)
@@ -67,7 +67,7 @@ test('guesses of tokens count as failed logins', async () => {
   assert.deepEqual([statuses[0], statuses.at(-1)], [404, 429])
 })
 
-test('a link to a shared chat says who shares what, and opens it once; who has an account gets a link to the chat', async () => {
+test('a link to a shared chat shows who shares what and works once, and existing users get a link to the chat', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const chat = (await alice.post('/chats', { workspace_id: alice.workspaceId, title: 'Views' })).body.data

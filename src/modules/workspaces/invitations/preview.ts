@@ -14,7 +14,7 @@ import { workspaceStore } from '../store.ts'
 
 type Preview = z.output<typeof InvitationPreview>
 
-/** Tells whoever holds a token who invites into what. Guesses count as failed logins. */
+/** Shows a token's holder who invites into what. Guesses count as failed sign-ins. */
 export async function previewInvitation(ctx: Context, token: string): Promise<Preview> {
   const subjects = [ofNetwork(ctx)]
   await takeLogin(ctx, subjects)
@@ -46,7 +46,7 @@ async function previewOf(ctx: Context, token: string): Promise<Preview | null> {
   }
 }
 
-/** The status as accepting would find it: an invitation whose inviter may not invite any more lets nobody in. */
+/** The status that accepting would find: an invitation is revoked once its inviter may no longer invite. */
 async function presentStatus(ctx: Context, row: InvitationRow): Promise<Preview['status']> {
   const status = statusOf(row, ctx.now())
   if (status !== 'pending') return status
