@@ -53,7 +53,7 @@ const placeOf = async (id: string): Promise<string> =>
   (await pool.query('select host from cloud_computers where computer_id = $1', [id])).rows[0].host
 
 test(
-  'two hosts on one database: each looks after its own, either is asked for all, and a home moves to the other one by a snapshot, also when its host is gone',
+  'two hosts share a database: each manages its own computers, both accept requests, and snapshots move homes, even of a lost host',
   bubbles,
   async () => {
     const programs = [startOn(0), startOn(1)]

@@ -246,7 +246,7 @@ export function killedIn(names: readonly string[] | null = null): void {
   for (const state of STATES)
     if (names?.includes(state.name) ?? true)
       test(
-        `a server that is killed while computers are ${state.name} is followed by one that brings them there`,
+        `after a server is killed while computers are ${state.name}, the next one completes it`,
         somewhere,
         async (t) => {
           if (alice === undefined) await start()

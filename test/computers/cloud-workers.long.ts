@@ -50,7 +50,7 @@ function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
 const ROUNDS = 4
 
 test(
-  'the remaining process manages all cloud computers of a host whenever the managing one is killed',
+  'another process takes over all cloud computers of a host when the managing process is killed',
   bubbles,
   async () => {
     await using program = startProgram({

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { until } from '#test/until.ts'
 import { run } from './run.ts'
 
-test('a program whose child holds its output open is given up with what it started', async () => {
+test('a program is killed with a child that keeps its output open', async () => {
   const { code, stdout } = await run(['sh', '-c', 'sleep 3000 & echo $!; exit 3'], { timeoutMs: 500 })
   assert.equal(code, 3)
   // A zombie until its parent reaps it.
@@ -12,12 +12,12 @@ test('a program whose child holds its output open is given up with what it start
   await until(state, (letter) => letter === 'Z' || letter === 'gone')
 })
 
-test('a program that ignores signals is killed when its time is over', async () => {
+test('a program that ignores signals is killed at its timeout', async () => {
   const { code } = await run(['sh', '-c', 'trap "" TERM INT HUP; while :; do sleep 1; done'], { timeoutMs: 300 })
   assert.equal(code, null)
 })
 
-test('a program that ends is reported at once, and one that is missing with its reason', async () => {
+test('an exit is reported at once, and a missing program with the reason', async () => {
   assert.deepEqual(await run(['sh', '-c', 'echo out; echo err >&2; exit 2']), {
     code: 2,
     stdout: 'out\n',

@@ -7,7 +7,7 @@ import { temporaryDir } from '#test/program.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-test('an engine that is absent is installed by its start, which can be cancelled', async () => {
+test('starting a missing engine installs it, and the installation can be canceled', async () => {
   await bringEngine()
   await using server = await testServer()
   const alice = await server.person('Alice')

@@ -47,7 +47,7 @@ const status = async () =>
     reason: string | null
   }
 
-test('a model is offered with the context that it is served with, and what is longer is refused by each surface', async () => {
+test('models list their served context length, and every API rejects longer prompts', async () => {
   const [row] = (await alice.get(`/computers/${box.id}/local-inference/models`)).body.data
   assert.equal(row.context_length, CONTEXT)
   assert.equal((await alice.get('/models/local%2Ftiny')).body.data.context_length, CONTEXT)
@@ -81,7 +81,7 @@ test('a model is offered with the context that it is served with, and what is lo
   )
 })
 
-test('an engine that is killed under load breaks off what it had begun, and answers the rest once, when it is back', async () => {
+test('when an engine is killed under load, running responses fail and queued calls run once after its restart', async () => {
   const expected = (await openai.chat.completions.create(ask)).choices[0]!.message.content
   const engine = await box.engine()
   const long = { ...ask, max_tokens: CONTEXT - 100, temperature: 0 }
@@ -115,7 +115,7 @@ test('an engine that is killed under load breaks off what it had begun, and answ
   assert.deepEqual(await status(), { name: 'llama', status: 'running', version: '3.21.1', reason: null })
 })
 
-test('an engine that was killed while nobody asked says why it is not there, and is there with the next call', async () => {
+test('an engine killed while idle reports why, and the next call restarts it', async () => {
   process.kill(await box.engine(), 'SIGKILL')
   const seen = await until(status, (row) => row.status !== 'running')
   assert.equal(seen.status, 'failed')

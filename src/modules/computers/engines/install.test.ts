@@ -86,7 +86,7 @@ function whole(name: string, { bytes }: { bytes: Buffer }): void {
   assert.ok(readFileSync(join(folder(), `${name}.gguf`)).equals(bytes), 'byte for byte')
 }
 
-test('an installation goes on through a restart of its server and then of its daemon, and is one file in the end', async () => {
+test('an installation survives restarts of server and daemon and yields one file', async () => {
   slow.ranges.length = 0
   const begun = await installing({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 } })
   const first = await hasCome(begun, 60_000)
@@ -114,7 +114,7 @@ test('an installation goes on through a restart of its server and then of its da
   )
 })
 
-test('a file of the drive goes on through a restart of its server, from the byte that it had come to', async () => {
+test('installing from the drive resumes at the same byte after a server restart', async () => {
   const form = new FormData()
   form.set('workspace_id', alice.workspaceId)
   // Padding after the model, which llama.cpp ignores.
@@ -158,7 +158,7 @@ const answers =
   (_: unknown, response: ServerResponse): void =>
     void response.writeHead(status, headers).end(bytes)
 
-test('a source that cuts, has another content in the middle or knows no ranges costs time and no byte', async () => {
+test('downloads survive cut connections, changed files and servers without range support', async () => {
   const cases: [string, Shelf['next']][] = [
     ['cut-twice', [cutAfter(50_000), cutAfter(70_000)]],
     ['cut-then-416', [cutAfter(50_000), answers(416, { 'content-range': 'bytes */10' })]],
@@ -186,7 +186,7 @@ test('a source that cuts, has another content in the middle or knows no ranges c
   }
 })
 
-test('a source that lies about its length, or sends something else, leaves nothing that counts', async () => {
+test('downloads with a wrong length or content leave no model', async () => {
   const fails = async (name: string, ...next: Shelf['next']) => {
     files.next.push(...next)
     const { status, error } = await ended(await installing({ source: { url: `${files.origin}/tiny.gguf` }, name }))
@@ -210,7 +210,7 @@ test('a source that lies about its length, or sends something else, leaves nothi
     assert.match((await fails(`s${code}`, answers(code))).message, new RegExp(`returned status ${code}`))
 })
 
-test('of two that ask for one name at once, one installs it', async () => {
+test('concurrent installations of one name: only one succeeds', async () => {
   const source = { url: `${files.origin}/tiny.gguf` }
   const both = await Promise.all([1, 2].map(() => alice.post(local('/models'), { source, name: 'once' })))
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409])

@@ -67,7 +67,7 @@ async function endless(key: string, origin?: string) {
   }
 }
 
-test('a grant of `inference` serves the members of a workspace, and nobody who is a viewer, elsewhere or a stranger', async () => {
+test('the `inference` capability serves a workspace’s members, but not viewers or outsiders', async () => {
   const [bobs, veras] = [await bob.key(), await vera.key()]
   assert.deepEqual([await status(bobs.key), await status(veras.key)], [404, 404])
   await lend(['exec', 'fs_read'])
@@ -88,7 +88,7 @@ test('a grant of `inference` serves the members of a workspace, and nobody who i
   assert.deepEqual([await status(poor.key), await status(poor.key)], [200, 200])
 })
 
-test('a withdrawn grant ends what runs by it, at every process', async () => {
+test('withdrawing the capability ends running calls in every process', async () => {
   const { key } = await bob.key()
   for (const origin of [server.origin, twin.origin]) {
     await lend(['inference'])
@@ -100,7 +100,7 @@ test('a withdrawn grant ends what runs by it, at every process', async () => {
   }
 })
 
-test('a member who is removed from the workspace, or made a viewer in it, loses the stream that runs', async () => {
+test('removed or demoted members lose their running streams', async () => {
   await lend(['inference'])
   const { key } = await bob.key()
   const member = async () =>
@@ -121,7 +121,7 @@ test('a member who is removed from the workspace, or made a viewer in it, loses 
   await becomes(key, 404)
 })
 
-test('an agent answers with a lent model as long as it is lent', async () => {
+test('agents can use a lent model until it is withdrawn', async () => {
   const again = await server.person('Bea')
   const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: again.email, role: 'member' })).body
     .data
@@ -144,7 +144,7 @@ test('an agent answers with a lent model as long as it is lent', async () => {
   assert.ok(refused.status >= 400, refused.text)
 })
 
-test('a machine whose owner no longer allows it serves nobody, not even the owner', async () => {
+test('a machine that no longer allows inference serves no one, including its owner', async () => {
   const { key } = await alice.key()
   assert.equal(await status(key), 200)
   await box.leave()

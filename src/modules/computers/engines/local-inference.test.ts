@@ -62,7 +62,7 @@ const openai = (key: string, origin = server.origin) =>
 
 const hello = [{ role: 'user' as const, content: 'hello' }]
 
-test('an engine is looked at, started, and says so in its computer', async () => {
+test('an engine’s state is shown on its computer, also after a start', async () => {
   const looked = await alice.post(local(), { action: 'status' })
   assert.equal(looked.status, 200, looked.text)
   assert.equal(looked.body.data.id, box.id)
@@ -83,7 +83,7 @@ test('an engine is looked at, started, and says so in its computer', async () =>
   assert.deepEqual([missing.status, missing.body.error.code], [409, 'not_supported'])
 })
 
-test('a model is installed from an address, with its digest checked and its progress told', async () => {
+test('a model is installed from a URL with progress and a checked digest', async () => {
   const begun = await installed({ source: { url: `${files.origin}/models/tiny.gguf`, sha256: model.sha256 } })
   assert.deepEqual([begun.kind, begun.computer_id, begun.bytes_done], ['computers.local_inference', box.id, 0])
   const again = await alice.post(local('/models'), { source: { url: `${files.origin}/models/tiny.gguf` } })
@@ -111,7 +111,7 @@ test('a model is installed from an address, with its digest checked and its prog
   )
 })
 
-test('a file that is not that model, is not there, or may not be fetched leaves nothing behind', async () => {
+test('failed installations leave nothing behind: wrong digest, missing file, blocked address', async () => {
   const ends = async (source: object, name: string) => (await ended(await installed({ source, name }))).error
   const wrong = await ends({ url: `${files.origin}/models/tiny.gguf`, sha256: '0'.repeat(64) }, 'wrong')
   assert.equal(wrong.code, 'checksum_mismatch')
@@ -134,7 +134,7 @@ test('a file that is not that model, is not there, or may not be fetched leaves 
   }
 })
 
-test('a model comes from the drive, and the same bytes count as the same model', async () => {
+test('models can be installed from the drive, and equal bytes count as one model', async () => {
   const form = new FormData()
   form.set('workspace_id', alice.workspaceId)
   form.set('file', new Blob([new Uint8Array(other.bytes)]), 'second.gguf')
@@ -152,7 +152,7 @@ test('a model comes from the drive, and the same bytes count as the same model',
   assert.equal(bobs.status, 404)
 })
 
-test('local models answer by the SDKs of OpenAI and Anthropic, whole, streamed and as vectors, at no cost', async () => {
+test('local models work through the OpenAI and Anthropic SDKs: complete, streamed and embeddings, at no cost', async () => {
   const client = openai(key.key)
   const listed = (await client.models.list()).data.map(({ id }) => id)
   assert.ok(listed.includes('local/tiny') && listed.includes('local/second'), listed.join())
@@ -184,7 +184,7 @@ test('local models answer by the SDKs of OpenAI and Anthropic, whole, streamed a
   assert.equal(beyond.choices[0]!.message.content, whole.choices[0]!.message.content)
 })
 
-test('they answer in chats and in /inference/text, and the preview tells of them', async () => {
+test('local models work in chats and /inference/text, and appear in the routing preview', async () => {
   const text = await alice.post('/inference/text', { model: 'local/tiny', messages: hello, max_output_tokens: 8 })
   assert.equal(text.status, 200, text.text)
   assert.deepEqual([text.body.data.cost_usd, text.body.data.usage.output_tokens], [0, 8])
@@ -212,7 +212,7 @@ test('they answer in chats and in /inference/text, and the preview tells of them
   assert.deepEqual([data.context_length, data.pricing.input, data.price_source], [4096, 0, 'local'])
 })
 
-test('a model that it is mapped to is answered by it, and no longer when it is not', async () => {
+test('a mapped model is served locally until it is unmapped', async () => {
   const mapped = await alice.patch(local(`/models/${tinyId}/mapping`), { model: 'openai/gpt-5-mini' })
   assert.equal(mapped.body.data.mapping, 'openai/gpt-5-mini')
   const client = openai(key.key)
@@ -225,7 +225,7 @@ test('a model that it is mapped to is answered by it, and no longer when it is n
   await assert.rejects(client.chat.completions.create(ask), { status: 404 })
 })
 
-test('a stranger neither sees nor calls the models of a computer; bob, to whom it is lent, does until it is withdrawn', async () => {
+test('strangers can’t see or call a computer’s models; a grantee can until it is withdrawn', async () => {
   const carols = await carol.key()
   for (const answer of [
     await carol.get(local('/models')),
@@ -304,7 +304,7 @@ test('a canceled installation stops downloading, and continues later from what i
   assert.deepEqual(await names(), ['second', 'tiny'])
 })
 
-test('an installation lives through `kill -9` of the daemon; a computer that is away says so', async () => {
+test('an installation survives `kill -9` of the daemon, and offline computers are reported', async () => {
   slow.ranges.length = 0
   const begun = await installed({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }, name: 'again' })
   await until(

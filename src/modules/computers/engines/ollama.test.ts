@@ -49,7 +49,7 @@ const ask = (content = 'hello there', model = 'local/tiny:latest') => ({
 })
 const pulls = () => box.ollama.requests.filter(({ path }) => path === '/api/pull')
 
-test('an Ollama that runs is found; it is stopped on its own machine', async () => {
+test('a running Ollama is detected, and can only be stopped on its machine', async () => {
   const looked = await alice.post(local(), { action: 'status' })
   assert.equal(looked.status, 200, looked.text)
   assert.equal(looked.body.data.engine, 'ollama')
@@ -71,7 +71,7 @@ test('an Ollama that runs is found; it is stopped on its own machine', async () 
   )
 })
 
-test('a model of its library arrives with its progress told; one that is cancelled goes on later from what it had', async () => {
+test('library models install with progress, and a canceled download resumes later', async () => {
   box.ollama.script({ on: 'POST /api/pull', perChunkDelayMs: 60 })
   const begun = await installing('smollm:135m')
   const again = await alice.post(local('/models'), { source: { ollama: 'smollm:135m' } })
@@ -113,7 +113,7 @@ test('a model of its library arrives with its progress told; one that is cancell
   assert.equal(result.context_length, 2_048)
 })
 
-test('a pull that breaks off goes on by itself, and what cannot be had says why', async () => {
+test('a broken pull resumes automatically, and an impossible one reports why', async () => {
   box.ollama.script({ on: 'POST /api/pull', garbage: 'closes socket' })
   const broken = await ended(await installing('hf.co/somebody/small-gguf:Q4_K_M'))
   assert.equal(broken.status, 'succeeded', JSON.stringify(broken.error))
@@ -136,7 +136,7 @@ test('a pull that breaks off goes on by itself, and what cannot be had says why'
   assert.equal(done.result.name, 'nomic-embed-text:latest')
 })
 
-test('its models answer on all surfaces, whole and streamed, in chats, by /inference/text and as vectors, at no cost', async () => {
+test('Ollama models work in every API, chats, /inference/text and embeddings, streamed or not, at no cost', async () => {
   const client = openai()
   const listed = (await client.models.list()).data.map(({ id }) => id)
   for (const name of ['tiny:latest', 'smollm:135m', 'hf.co/somebody/small-gguf:Q4_K_M'])
@@ -186,7 +186,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   if (own.status !== 404) assert.equal(own.body.data?.cost_usd ?? 0, 0, own.text)
 })
 
-test('a stream that breaks in the middle has not ended well, and an Ollama that fails says so in its own words', async () => {
+test('a stream broken halfway ends with an error, and Ollama’s own errors are passed on', async () => {
   box.ollama.script({ midStreamError: true, on: 'POST /v1/chat/completions' })
   await assert.rejects(async () => {
     for await (const _ of await openai().chat.completions.create({ ...ask('one two three four'), stream: true }));
@@ -201,7 +201,7 @@ test('a stream that breaks in the middle has not ended well, and an Ollama that 
   box.ollama.unscript()
 })
 
-test('a model is in memory while it is used, and leaves it when it is told to', async () => {
+test('a model stays in memory while in use and can be unloaded', async () => {
   await openai().embeddings.create({ model: 'local/nomic-embed-text:latest', input: 'x' })
   await openai().chat.completions.create(ask())
   const loaded = async () => (await alice.post(local(), { action: 'status' })).body.data.loaded as string[]
@@ -213,7 +213,7 @@ test('a model is in memory while it is used, and leaves it when it is told to', 
   assert.deepEqual(none.body.data.loaded, [])
 })
 
-test('a prompt that is longer than Ollama’s context is refused in each surface’s own words, and not cut in silence', async () => {
+test('prompts longer than Ollama’s context are rejected in each API’s format, not silently cut', async () => {
   const long = ask('some words of a long talk '.repeat(300))
   const before = box.ollama.requests.filter(({ seen }) => seen).length
   await assert.rejects(openai().chat.completions.create(long), (error: unknown) => {
@@ -231,7 +231,7 @@ test('a prompt that is longer than Ollama’s context is refused in each surface
   assert.equal(box.ollama.requests.filter(({ seen }) => seen).length, before)
 })
 
-test('a model of the platform is answered by it while it is mapped', async () => {
+test('a mapped model is served by Ollama', async () => {
   const { id } = (await models()).find(({ name }) => name === 'smollm:135m')!
   const mapped = await alice.patch(local(`/models/${id}/mapping`), { model: 'openai/gpt-5-mini' })
   assert.equal(mapped.body.data.mapping, 'openai/gpt-5-mini')
@@ -246,7 +246,7 @@ test('a model of the platform is answered by it while it is mapped', async () =>
   await assert.rejects(openai().chat.completions.create(ask('x', 'openai/gpt-5-mini')), { status: 404 })
 })
 
-test('a model that is removed is gone there; one that was removed there is gone here', async () => {
+test('removing a model removes it from Ollama, and removals in Ollama show up', async () => {
   const row = (await models()).find(({ name }) => name === 'smollm:135m')!
   const removed = await alice.delete(local(`/models/${row['id']}`))
   assert.deepEqual([removed.status, removed.body], [200, { deleted: true, id: row['id'] }], removed.text)
@@ -260,7 +260,7 @@ test('a model that is removed is gone there; one that was removed there is gone 
   assert.equal((await names()).includes('nomic-embed-text:latest'), false)
 })
 
-test('an Ollama that is away for a while takes neither its models nor their mappings along', async () => {
+test('models and mappings survive an Ollama that is temporarily unavailable', async () => {
   const { id } = (await models()).find(({ name }) => name === 'tiny:latest')!
   await alice.patch(local(`/models/${id}/mapping`), { model: 'openai/gpt-5-mini' })
   await box.ollama[Symbol.asyncDispose]()

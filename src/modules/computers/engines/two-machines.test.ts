@@ -51,7 +51,7 @@ async function drawnFirst(box: OllamaBox, model = 'local/tiny:latest'): Promise<
   return String(seed)
 }
 
-test('the same model on two machines is one model: either answers, and each by its own name', async () => {
+test('the same model on two machines is one model, also callable per machine', async () => {
   const { candidates } = await preview('local/tiny:latest')
   assert.deepEqual(candidates.map(({ computer_id }) => computer_id).toSorted(), [den.id, loft.id].toSorted())
   for (const [box, word] of [
@@ -82,7 +82,7 @@ test('the same model on two machines is one model: either answers, and each by i
   ])
 })
 
-test('another model of the same name is not the same: the caller is asked which one', async () => {
+test('different models with the same name are ambiguous, and the caller must choose', async () => {
   await assert.rejects(openai().chat.completions.create(ask('local/other:latest')), (error: unknown) => {
     assert.ok(error instanceof OpenAI.NotFoundError, String(error))
     assert.match(error.message, /`local\/den\/other:latest`, `local\/loft\/other:latest`/)
@@ -92,7 +92,7 @@ test('another model of the same name is not the same: the caller is asked which 
   assert.equal(answer.choices[0]!.message.content, 'hello there')
 })
 
-test('a machine that leaves before its first word is followed by the other one, and by nobody twice', async () => {
+test('if a machine disconnects before its first token, the other one responds once', async () => {
   den.ollama.script({ hang: true, on: 'POST /v1/chat/completions' })
   const seed = await drawnFirst(den)
   const [atDen, atLoft] = [answersOf(den), answersOf(loft)]
@@ -107,7 +107,7 @@ test('a machine that leaves before its first word is followed by the other one, 
   assert.deepEqual([answersOf(den), answersOf(loft)], [atDen + 1, atLoft + 1])
 })
 
-test('one that is not connected is asked last, in every process, and a preview says why', async () => {
+test('offline machines are tried last in every process, and the preview says why', async () => {
   for (let seed = 0; seed < 8; seed++) {
     const { candidates } = await until(
       () => preview('local/tiny:latest', seed),
@@ -132,7 +132,7 @@ test('one that is not connected is asked last, in every process, and a preview s
   )
 })
 
-test('a model of the platform goes from a machine that leaves to the cloud', async () => {
+test('a mapped model falls back to the provider when its machine disconnects', async () => {
   const made = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Cloud',
     slug: 'openai',

@@ -23,7 +23,7 @@ async function played(workspace_id: string, person: Person, policies: Record<str
   return { chat, run: answer.body.data.run, outputs }
 }
 
-test('an agent runs commands and uses terminals of a computer, and gets no more of the output than a model reads', async () => {
+test('agents run commands and use terminals, with output limited for the model', async () => {
   const allowed = { 'computers.exec': 'allow', 'computers.terminal': 'allow', 'computers.list': 'allow' }
   const { outputs } = await played(
     alice.workspaceId,
@@ -54,7 +54,7 @@ test('an agent runs commands and uses terminals of a computer, and gets no more 
   assert.equal(second.data.slice(0, 100), first.data.slice(100, 200))
 })
 
-test('its tools ask first where the policy says so, and deny', async () => {
+test('tool policies `ask` and `deny` apply', async () => {
   const asked = await played(
     alice.workspaceId,
     alice,
@@ -82,7 +82,7 @@ test('its tools ask first where the policy says so, and deny', async () => {
   assert.equal(exposing.run.status, 'requires_action')
 })
 
-test('an agent does on a computer what whoever talks to it may, and nothing else', async () => {
+test('an agent has the permissions of the person using it', async () => {
   const allowed = { 'computers.exec': 'allow' }
   const command = call('computers_exec', { id, command: 'echo as-$((1+1))' })
   const codeOf = ({ outputs }: { outputs: { output: any }[] }) => [
@@ -99,7 +99,7 @@ test('an agent does on a computer what whoever talks to it may, and nothing else
   await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
-test('a program finds and runs it over /mcp', async () => {
+test('commands run over /mcp', async () => {
   const key = await alice.key({ scopes: ['computer:exec', 'computer:read'] })
   const rpc = async (name: string, given: object) => {
     const answer = await key.post(
@@ -116,7 +116,7 @@ test('a program finds and runs it over /mcp', async () => {
   assert.equal(ran.data.stdout, 'mcp\n')
 })
 
-test('the stdin of a command is for who began it alone, there and while they may: no viewer, no ex-member, no key held elsewhere, no agent of others', async () => {
+test('only the caller who started a command can write to its stdin, while they have permission', async () => {
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
   const begun = await bob.post(`/computers/${id}/exec`, { command: 'cat', stdin_open: true, background: true })
   assert.equal(begun.status, 202, begun.text)

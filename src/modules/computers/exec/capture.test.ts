@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createCapture } from './capture.ts'
 import { Gathered } from './gathered.ts'
 
-test('bytes that come one by one take little more room than they do', () => {
+test('single bytes are stored compactly', () => {
   const capture = createCapture()
   const ends = createCapture(4_194_304, 'both_ends')
   const byte = Uint8Array.of(97)
@@ -20,7 +20,7 @@ test('bytes that come one by one take little more room than they do', () => {
   assert.equal(ends.of('stderr', 1_000_000).bytes.length, 1_000_000)
 })
 
-test('the gathered bytes are those that came, in parts of whatever size', () => {
+test('gathered bytes equal the input for any chunk sizes', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(5_000), { maxLength: 40 }), (sizes) => {
       const gathered = new Gathered()

@@ -62,7 +62,7 @@ async function nothingLeaks(): Promise<void> {
     assert.ok(!(await ofKeeper()).includes(name), name)
 }
 
-test('commands and terminals have the environment of a login, and none of the keys that the daemon was started with', async () => {
+test('commands and terminals get a login environment without the daemon’s keys', async () => {
   await nothingLeaks()
   const { LC_TIME, TZ, HOME, SHELL } = variables(await ofCommand())
   assert.deepEqual([LC_TIME, TZ, HOME], ['C', 'Pacific/Apia', home.folder])
@@ -73,7 +73,7 @@ test('commands and terminals have the environment of a login, and none of the ke
   assert.deepEqual([own['OPENAI_API_KEY'], own['WORD'], own['TZ']], ['mine', 'a b', 'UTC'])
 })
 
-test('so it stays when the keeper is killed or replaced, and when the daemon is started again', async () => {
+test('the environment stays clean after the keeper is killed or replaced and the daemon restarts', async () => {
   const { pid } = (await home.keeper().find())!
   process.kill(pid, 'SIGKILL')
   await until(

@@ -33,7 +33,7 @@ const gone = (pid: number) =>
     (alive) => !alive,
   )
 
-test('alice runs a command and gets what it put out, with its code, on each channel', async () => {
+test('a command returns its exit code and the output of each channel', async () => {
   const ran = await exec({
     command: 'read line; echo "$line $GREETING"; pwd; echo oops >&2; exit 3',
     stdin: 'hello\n',
@@ -54,7 +54,7 @@ test('alice runs a command and gets what it put out, with its code, on each chan
   assert.deepEqual([probe.connection, Math.abs(probe.clock_difference_ms) < 5_000], ['online', true])
 })
 
-test('a command reads what is written to its open stdin: as it comes, no byte twice, until its end is said', async () => {
+test('an open stdin delivers bytes as they arrive, once, until it is closed', async () => {
   const begun = await alice.post(`/computers/${id}/exec`, {
     command: 'cat',
     stdin: 'one ',
@@ -96,7 +96,7 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   await alice.post(`/operations/${closed.body.data.id}/cancel`)
 })
 
-test('a command that takes too long is ended with all that it started, and says so', async () => {
+test('a command that exceeds its timeout is killed with its children and reports it', async () => {
   const file = join(home.folder, 'late')
   const ran = await exec({ command: lasting(file), timeout_ms: 4_000 })
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout], [null, true, 'going\n'])
@@ -104,7 +104,7 @@ test('a command that takes too long is ended with all that it started, and says 
   await gone(await pidIn(file))
 })
 
-test('8 MiB of each output are answered, or the beginning and the end of less', async () => {
+test('up to 8 MiB per channel are returned, or the start and end of a smaller limit', async () => {
   const much = await exec({ command: 'head -c 9000000 /dev/zero | tr "\\0" x' })
   assert.deepEqual([much.stdout.length, much.truncated, much.exit_code], [8_388_608, true, 0])
   const { stdout, truncated } = await exec({ command: 'seq 100000', max_output_bytes: 2_048 })
@@ -115,7 +115,7 @@ test('8 MiB of each output are answered, or the beginning and the end of less', 
   assert.ok(stdout.length < 2_200)
 })
 
-test('a reader hears what a command puts out as it does, in whole characters', async () => {
+test('output is streamed as it arrives, in whole characters', async () => {
   const command = 'printf "\\303"; sleep 0.3; printf "\\244b"; echo x >&2; exit 7'
   const events = await allEvents(alice, `/computers/${id}/exec`, { body: { command }, ...sse })
   assert.deepEqual(
@@ -127,7 +127,7 @@ test('a reader hears what a command puts out as it does, in whole characters', a
   assert.deepEqual([exit_code, stdout_bytes, truncated], [7, 3, false])
 })
 
-test('a caller who leaves ends the command with all that it has started, streamed or not', async () => {
+test('disconnecting ends the command and its children, streamed or not', async () => {
   const streamed = join(home.folder, 'streamed')
   const events = readEvents(alice, `/computers/${id}/exec`, { body: { command: lasting(streamed) }, ...sse })
   assert.equal((await events.next()).value?.event, 'exec.started')
@@ -149,7 +149,7 @@ test('a caller who leaves ends the command with all that it has started, streame
   await gone(second)
 })
 
-test('in the background it goes on by itself; its content is the output so far; cancelled, it ends', async () => {
+test('a background command runs on, exposes its output so far, and ends when canceled', async () => {
   const go = join(home.folder, 'go')
   const started = await alice.post(`/computers/${id}/exec`, {
     command: `echo one; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 4`,
@@ -184,7 +184,7 @@ test('in the background it goes on by itself; its content is the output so far; 
   assert.equal(ended.body.data.status, 'cancelled')
 })
 
-test('a command in the background is followed as it happens, and goes on without its follower', async () => {
+test('a background command can be followed live and continues without followers', async () => {
   const go = join(home.folder, 'followed')
   const command = `echo one; echo oops >&2; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 5`
   const events = readEvents(alice, `/computers/${id}/exec`, { body: { command, background: true }, ...sse })
@@ -223,7 +223,7 @@ test('a command in the background is followed as it happens, and goes on without
   assert.deepEqual([all[2]!.data.exit_code, all[2]!.data.truncated, all[2]!.data.id], [3, false, all[0]!.data.id])
 })
 
-test('a command goes on through cuts of the network and another daemon, nothing lost and nothing twice', async () => {
+test('a command survives network cuts and a daemon restart without lost or repeated output', async () => {
   await using proxy = await proxyTo(server.origin)
   await using own = daemonHome()
   const paired = await pairedComputer(alice)
@@ -253,7 +253,7 @@ test('a command goes on through cuts of the network and another daemon, nothing 
   assert.deepEqual([exit_code, truncated], [0, false])
 })
 
-test('bob runs what the workspace may; when it is withdrawn, running commands end and he hears why', async () => {
+test('members can run commands; withdrawing the capability ends them with the reason', async () => {
   await expose(['exec'])
   assert.equal((await exec({ command: 'echo hi' }, bob)).stdout, 'hi\n')
   assert.deepEqual(code(await bob.post(`/computers/${id}/terminal`, { action: 'list' })), [403, 'capability_denied'])
@@ -281,7 +281,7 @@ test('bob runs what the workspace may; when it is withdrawn, running commands en
   await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
-test('an automation runs a command; another code than 0 is a failed run, and a webhook’s body is what it reads', async () => {
+test('an automation runs a command with the webhook body as stdin; a nonzero exit code fails the run', async () => {
   const make = async (command: string) =>
     (
       await alice.post('/automations', {
@@ -320,7 +320,7 @@ test('an automation runs a command; another code than 0 is a failed run, and a w
   assert.equal((await run(long)).status, 'cancelled')
 })
 
-test('the machine gets another credential over its link, and goes on with it', async () => {
+test('a rotated credential reaches the machine over its link', async () => {
   const before = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8')).credential
   const rotated = await alice.post(`/computers/${id}/rotate-credential`, { overlap_seconds: 0 })
   assert.equal(rotated.status, 200, rotated.text)

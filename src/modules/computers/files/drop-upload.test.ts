@@ -1,4 +1,3 @@
-/** What becomes of the removal of an upload, by what the computer answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from '#infra/context.ts'
@@ -10,10 +9,9 @@ import { becomes } from '#test/until.ts'
 import { dropUpload, keepUpload } from './drop-upload.ts'
 
 const { server, alice } = await serverWithAlice()
-// It uses nothing else of its context.
 const ctx = { engine: server.app.engine } as unknown as Context
 
-/** The attempts so far of each waiting job for a computer. */
+/** Attempts of each pending job for a computer. */
 async function tries(id: string): Promise<number[]> {
   const { rows } = await server.app.engine.postgres.pool.query<{ tries: number }>(
     `select (payload->>'tries')::int as tries from graphile_worker._private_jobs
@@ -23,7 +21,7 @@ async function tries(id: string): Promise<number[]> {
   return rows.map((row) => row.tries)
 }
 
-/** The answers of a computer, and whether it is asked again. `not_supported` comes from an earlier daemon. */
+/** The computer's replies, and whether the job retries. `not_supported` comes from an earlier daemon. */
 const answers: Readonly<Record<string, 'done' | 'again'>> = {
   removed: 'done',
   not_supported: 'done',
@@ -34,7 +32,7 @@ const answers: Readonly<Record<string, 'done' | 'again'>> = {
 }
 
 for (const [answer, then] of Object.entries(answers))
-  test(`a computer that answers ${answer}: ${then}`, async () => {
+  test(`a computer that replies ${answer}: ${then}`, async () => {
     const { id, credential } = await pairedComputer(alice)
     let asked = 0
     using _linked = await linkUp(server.origin, credential, async ({ op }) => {
@@ -51,7 +49,7 @@ for (const [answer, then] of Object.entries(answers))
     assert.deepEqual(await tries(id), [])
   })
 
-test('an upload that is dropped twice has one job, and none once its computer is deleted', async () => {
+test('dropping an upload twice adds one job, and deleting the computer removes it', async () => {
   const { id } = await pairedComputer(alice)
   const upload = { computer_id: id, path: '/x', key: 'k' }
   await dropUpload(ctx, upload)

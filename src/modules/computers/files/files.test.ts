@@ -18,7 +18,7 @@ const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 
 const { bob, carol, vera, team } = await peopleAround(server, alice)
-/** Alice's computer, on which everything below `root` may be used. */
+/** Alice's computer, with access to everything under `root`. */
 let id: string
 
 let root: string
@@ -55,7 +55,7 @@ const get = (who: Caller, path: string, headers: Record<string, string> = {}, mo
 
 const sha = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 
-test('alice makes, lists, looks at and removes things on her computer', async () => {
+test('files can be created, listed, viewed and removed', async () => {
   assert.deepEqual(code(await fs(alice, 'mkdir', at('a/b/c'))), [404, undefined])
   const made = await fs(alice, 'mkdir', at('a/b/c'), { parents: true })
   assert.deepEqual([made.status, made.body.data.type, made.body.data.path], [200, 'folder', at('a/b/c')])
@@ -89,7 +89,7 @@ test('alice makes, lists, looks at and removes things on her computer', async ()
     assert.equal((await fs(alice, op, path, more)).status, 400, path.slice(0, 20))
 })
 
-test('files outside the folders that the owner named are out of reach, by whatever path', async () => {
+test('files outside the allowed folders can’t be reached by any path', async () => {
   symlinkSync('/etc', at('out'))
   symlinkSync('/etc/passwd', at('passwd'))
   for (const path of ['/etc/passwd', at('out/passwd'), at('passwd'), at('../../../../../../etc/passwd')]) {
@@ -101,7 +101,7 @@ test('files outside the folders that the owner named are out of reach, by whatev
   assert.deepEqual(code(await fs(alice, 'mkdir', '/etc/made')), [403, 'capability_denied'])
 })
 
-test('bob may read what alice lets him read and change nothing; others less', async () => {
+test('a member with read access can’t change files; others can’t read them', async () => {
   writeFileSync(at('shared.txt'), 'for bob')
   const { id: exposed } = (
     await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read'] })
@@ -118,18 +118,18 @@ test('bob may read what alice lets him read and change nothing; others less', as
   ])
     assert.deepEqual(code(answer), [403, 'capability_denied'], answer.text)
   assert.equal(readFileSync(at('shared.txt'), 'utf8'), 'for bob')
-  // A viewer sees that it is there, a stranger does not.
+  // A viewer sees the computer, a stranger doesn't.
   assert.deepEqual(code(await fs(vera, 'list', root)), [403, 'insufficient_role'])
   assert.deepEqual(code(await vera.get(downloadPath(at('shared.txt')))), [403, 'insufficient_role'])
   assert.deepEqual(code(await carol.get(downloadPath(at('shared.txt')))), [404, undefined])
   assert.deepEqual(code(await fs(carol, 'list', root)), [404, undefined])
   assert.deepEqual(code(await upload(carol, at('x'), 'x')), [404, undefined])
-  // A key has no more than its scopes.
+  // Keys are limited to their scopes.
   const reader = await alice.key({ scopes: ['computer:read'] })
   assert.equal((await get(reader, at('shared.txt'))).status, 200)
   assert.deepEqual(code(await fs(reader, 'remove', at('shared.txt'))), [403, 'missing_scope'])
   assert.deepEqual(code(await upload(reader, at('x'), 'x')), [403, 'missing_scope'])
-  // An agent with bob's key, by the tool.
+  // An agent with Bob's key.
   const key = await bob.key()
   await using agent = await agentAt(server.origin, key.key)
   const listed = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'list', path: root } })
@@ -140,7 +140,7 @@ test('bob may read what alice lets him read and change nothing; others less', as
   assert.deepEqual(code(await bob.get(downloadPath(at('shared.txt')))), [404, undefined])
 })
 
-test('a download is whole or a part, and says whether it is still the same', async () => {
+test('downloads support ranges and ETags', async () => {
   const bytes = randomBytes(300_000)
   writeFileSync(at('part.bin'), bytes)
   const whole = await get(alice, at('part.bin'))
@@ -182,14 +182,13 @@ test('a download is whole or a part, and says whether it is still the same', asy
   assert.deepEqual(code(await alice.get(downloadPath('/dev/zero'))), [403, 'capability_denied'])
 })
 
-test('an upload stands in its place once it is whole, and replaces only what it may', async () => {
+test('an upload appears once it is complete and replaces files only as requested', async () => {
   const made = await upload(alice, at('new.txt'), 'hello')
   assert.deepEqual([made.status, made.body.data.size_bytes, made.body.data.type], [201, 5, 'file'])
   assert.deepEqual(code(await upload(alice, at('new.txt'), 'again')), [409, 'already_exists'])
   assert.equal((await upload(alice, at('new.txt'), 'again', {}, '&overwrite=true')).status, 201)
   assert.equal(readFileSync(at('new.txt'), 'utf8'), 'again')
   assert.deepEqual(code(await upload(alice, at('nowhere/new.txt'), 'x')), [404, undefined])
-  // The upload comes in parts.
   const first = await upload(alice, at('parts.txt'), 'abc', { 'content-range': 'bytes 0-2/6' })
   assert.deepEqual(
     [first.status, first.body.data, first.headers.get('upload-offset')],
@@ -212,7 +211,7 @@ test('an upload stands in its place once it is whole, and replaces only what it 
   assert.deepEqual(code(await alice.post(`/computers/${id}/fs/upload`, { path: at('x') })), [400, 'missing_parameter'])
 })
 
-test('an upload of which all has come is ended without a body; one goes on only with its own tag; rights and time are kept', async () => {
+test('a complete upload is finished without a body, resumes only with its tag, and keeps mode and time', async () => {
   const part = await upload(alice, at('ended.txt'), 'abc', { 'content-range': 'bytes 0-2/*' }, '&tag=one')
   assert.deepEqual([part.status, part.body.data.offset], [202, 3])
   const offset = async (more: string) => (await alice.get(uploadPath(at('ended.txt'), more))).body.data.offset
@@ -223,7 +222,7 @@ test('an upload of which all has come is ended without a body; one goes on only 
   const short = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */4' }, about)
   assert.deepEqual([...code(short), short.body.error.details.offset], [409, 'stale_update', 3])
   for (const again of [1, 2]) {
-    // The caller may never have heard of its end.
+    // The caller may have missed the final response.
     const made = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */3' }, about)
     assert.deepEqual(
       [made.status, made.body.data?.mode, made.body.data?.modified_at],
@@ -236,7 +235,7 @@ test('an upload of which all has come is ended without a body; one goes on only 
     assert.equal((await upload(alice, at('bad'), 'x', {}, more)).status, 400, more)
 })
 
-test('a file whose name is not UTF-8 is named by the path that its row has, everywhere', async () => {
+test('files with names that aren’t UTF-8 are addressed by their listed path everywhere', async () => {
   const folder = Buffer.concat([Buffer.from(at('caf')), Buffer.of(0xe9)])
   mkdirSync(folder)
   writeFileSync(Buffer.concat([folder, Buffer.from('/'), Buffer.of(0xff, 0x41)]), 'latin')
@@ -260,11 +259,11 @@ test('a file whose name is not UTF-8 is named by the path that its row has, ever
     assert.equal((await fs(alice, 'stat', path)).status, 400, path)
   for (const path of ['file:///etc/passwd', `${way}/%2e%2e/%2e%2e/%2e%2e/etc`])
     assert.deepEqual(code(await fs(alice, 'stat', path)), [403, 'capability_denied'], path)
-  // The folder that was allowed is one to look at.
+  // The allowed folder itself can be viewed.
   assert.deepEqual((await fs(alice, 'stat', root)).body.data.type, 'folder')
 })
 
-test('a file goes from the drive to a computer and back, by rights on both', async () => {
+test('copying between drive and computer requires permission on both', async () => {
   const bytes = randomBytes(700_000)
   const sent = await alice.post('/drive/files', {
     workspace_id: alice.workspaceId,

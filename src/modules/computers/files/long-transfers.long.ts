@@ -63,7 +63,7 @@ function send(who: Caller, path: string, body: AsyncIterable<Uint8Array>, header
   })
 }
 
-test('both ways go on through cuts of the network, and not a byte is lost or comes twice', async () => {
+test('uploads and downloads survive network cuts without lost or repeated bytes', async () => {
   const bytes = randomBytes(8 << 20)
   let passed = 0
   const cutAfter = (size: number): void => {
@@ -100,7 +100,7 @@ test('both ways go on through cuts of the network, and not a byte is lost or com
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
-test('a caller whose upload broke off, or whose server was restarted, sends the rest through another', async () => {
+test('an interrupted upload resumes through another server process', async () => {
   const bytes = randomBytes(3 << 20)
   const third = await server.twin()
   const { port } = new URL(third.origin)
@@ -128,7 +128,7 @@ test('a caller whose upload broke off, or whose server was restarted, sends the 
   assert.equal(sha(readFileSync(at('rest.bin'))), sha(bytes))
 })
 
-test('150 MB go up and down, and memory stays where it was, on the computer and on the server', async () => {
+test('transferring 150 MB doesn’t increase memory on the computer or the server', async () => {
   const SIZE = 150 << 20
   const block = randomBytes(1 << 20)
   const original = at('original.bin')
@@ -177,7 +177,7 @@ test('150 MB go up and down, and memory stays where it was, on the computer and 
 const memoryOf = async (pid: number): Promise<number> =>
   Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) << 10
 
-test('who loses the right in the middle of a download gets no more of it', async () => {
+test('losing permission during a download ends it', async () => {
   const some = await teamOf(alice, [[carol, 'member']])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: some, capabilities: ['fs_read'] })
   writeFileSync(at('long.bin'), Buffer.alloc(40 << 20))

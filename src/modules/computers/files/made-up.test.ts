@@ -1,4 +1,3 @@
-/** Generated files of a computer, and the folder where browsing starts. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync } from 'node:fs'

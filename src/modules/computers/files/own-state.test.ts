@@ -15,7 +15,7 @@ const server = stack.use(await testServer())
 const alice = await server.person('Alice')
 const bob = await server.person('Bob')
 
-test('bob may use the files of a computer, and neither reads its credential nor says what it allows', async () => {
+test('file access doesn’t expose the daemon’s credential or change what it allows', async () => {
   const home = stack.use(daemonHome())
   const room = stack.use(temporaryDir())
   const program = join(room.path, 'program')
@@ -75,7 +75,7 @@ test('bob may use the files of a computer, and neither reads its credential nor 
   assert.equal(readFileSync(state, 'utf8'), before)
   assert.equal(readFileSync(join(program, 'uk'), 'utf8'), 'program')
 
-  // A folder that holds it goes as an archive without it.
+  // Archives of a parent folder leave the state out.
   mkdirSync(join(room.path, 'beside'), { recursive: true })
   writeFileSync(join(room.path, 'beside/notes'), 'notes')
   const { origin } = server

@@ -11,7 +11,7 @@ const server = await testServer()
 after(() => server[Symbol.asyncDispose]())
 const alice = await server.person('Alice')
 
-test('a computer that says of an upload without end that it goes on elsewhere is asked a few times, ever later, and then left', async () => {
+test('an upload whose offset keeps changing is retried with growing delays, then refused', async () => {
   const { id, credential } = await pairedComputer(alice)
   const bytes = Buffer.alloc(300_000, 7)
   const asked: number[] = []
@@ -20,7 +20,7 @@ test('a computer that says of an upload without end that it goes on elsewhere is
     asked.push(performance.now())
     return Promise.reject(new Refusal('stale_update', { details: { offset: 100_000 } }))
   }
-  // First it takes a part, and its link breaks.
+  // The computer receives a part, then its link breaks.
   const first = await linkUp(server.origin, credential, async (_, stream) => {
     let came = 0
     for await (const item of stream) if (item.type === 'bytes' && (came += item.bytes.length) >= 200_000) break
@@ -35,6 +35,6 @@ test('a computer that says of an upload without end that it goes on elsewhere is
   const { status, body } = await answer
   assert.deepEqual([status, body.error.code], [503, 'interrupted'], JSON.stringify(body))
   assert.ok(asked.length > 2 && asked.length < 12, `${asked.length}`)
-  // The pauses double: without them the attempts would follow each other at once.
+  // The delays double; without them, retries would follow immediately.
   assert.ok(asked.at(-1)! - asked[0]! > 1_000, asked.join())
 })

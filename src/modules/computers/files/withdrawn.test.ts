@@ -1,4 +1,3 @@
-/** Uploads whose sender loses permission leave nothing on the computer. */
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { type ClientRequest, request as requestHttp } from 'node:http'
@@ -13,9 +12,8 @@ import { type Answer, type Caller, type Person, type TestServer, testServer } fr
 import { PATIENCE_MS, becomes, until } from '#test/until.ts'
 
 const SIZE = 50_000_000
-/** The bytes that arrive before the right is withdrawn. */
+/** The bytes that arrive before permission is withdrawn. */
 const BEGUN = 2_000_000
-/** Where no one listens. */
 const NOWHERE = 'http://127.0.0.1:9'
 const stack = new AsyncDisposableStack()
 let server: TestServer
@@ -42,7 +40,7 @@ after(() => stack.disposeAsync())
 
 const partsIn = (): string[] => readdirSync(root).filter((name) => name.startsWith('.uk-upload-'))
 
-/** Starts an upload that stays open; resolves once its bytes are on the computer. */
+/** Starts an upload that stays open. Resolves once its bytes are on the computer. */
 async function begun(
   who: Caller,
   name: string,
@@ -66,7 +64,7 @@ async function begun(
   return { request, ended }
 }
 
-/** Jobs of this kind that were tried and wait for their next attempt. */
+/** Failed jobs waiting for their next attempt. */
 async function waitingJobs(): Promise<number> {
   const { rows } = await server.app.engine.postgres.pool.query(
     `select from graphile_worker._private_jobs
@@ -78,7 +76,7 @@ async function waitingJobs(): Promise<number> {
 const expose = () =>
   alice.post(`/computers/${id}/exposures`, { workspace_id: people.team, capabilities: ['fs_read', 'fs_write'] })
 
-test('a sender who gets permission back resumes the upload, and it is no longer removed', async () => {
+test('a sender who gets permission back resumes the upload, which isn’t removed', async () => {
   await expose()
   const { bob } = people
   const { request, ended } = await begun(bob, 'back')
@@ -143,7 +141,7 @@ for (const [what, make] of Object.entries(ways))
     request.destroy()
   })
 
-test('an upload that is cut off while the computer is offline is removed by another process once it is back', async () => {
+test('an upload interrupted while the computer is offline is removed by another process later', async () => {
   const third = await server.twin()
   way.to(third.origin)
   way.cut()
@@ -171,7 +169,7 @@ test('a sender whose session has ended can still resume the upload', async () =>
   request.write(Buffer.alloc(1_000))
   assert.equal(await ended, 401)
   request.destroy()
-  // A job is added before the upload is answered.
+  // The job would have been added before the response.
   const { rowCount } = await server.app.engine.postgres.pool.query(
     `select from graphile_worker._private_jobs where key like 'computers.drop_upload:%'`,
   )

@@ -10,7 +10,7 @@ import { addonFolder } from './addons.ts'
 
 const PATH = process.env.PATH
 afterEach(() => void (process.env.PATH = PATH))
-/** A platform that this machine is none of. */
+/** A platform other than this machine's. */
 const other = process.platform === 'darwin' ? 'linux-arm64' : 'darwin-arm64'
 const name = `@lydell/node-pty-${other}`
 
@@ -21,7 +21,7 @@ async function tarballOf(files: Record<string, string>): Promise<Buffer> {
   return gzipSync(Buffer.concat(await Array.fromAsync(writer as AsyncIterable<Buffer>)))
 }
 
-/** An `npm` that brings this, and a lock file that names it. */
+/** A fake `npm` with this tarball, and a lock file that names it. */
 function around(folder: string, tarball: Buffer, named: Buffer = tarball) {
   writeFileSync(join(folder, 'tarball'), tarball)
   writeFileSync(
@@ -36,7 +36,7 @@ function around(folder: string, tarball: Buffer, named: Buffer = tarball) {
   return { root: folder, place: join(folder, 'addons'), bring: true }
 }
 
-test('an addon of another platform is brought once, and only what belongs to it is kept', async () => {
+test('another platform’s addon is downloaded once, and only its files are kept', async () => {
   using folder = temporaryDir('addons-')
   const tarball = await tarballOf({
     'package/package.json': '{"scripts":{"install":"evil"}}',
@@ -58,7 +58,7 @@ test('an addon of another platform is brought once, and only what belongs to it 
   assert.match(asked, /--ignore-scripts/)
 })
 
-test('bytes that the lock file does not name, and an npm that fails, leave nothing', async () => {
+test('wrong hashes and npm failures leave nothing behind', async () => {
   using folder = temporaryDir('addons-')
   const tarball = await tarballOf({ 'package/pty.node': 'native' })
   const parts = around(folder.path, tarball, Buffer.from('another'))

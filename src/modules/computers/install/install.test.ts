@@ -24,12 +24,12 @@ const execOn = async (id: string, command: string) => {
   return body.data.stdout as string
 }
 
-test('an empty home becomes a computer by `curl … | sh`, and a Node comes along where there is none', async () => {
-  // A system with everything but Node.
+test('`curl … | sh` pairs a new machine and installs Node if it is missing', async () => {
+  // A system without Node.
   using bare = temporaryDir('bare-')
   for (const folder of ['/usr/bin', '/bin'])
     for (const name of readdirSync(folder))
-      // And without what every other story downloads by.
+      // And without curl, if wget exists, to cover both.
       if (
         !/^(node|npm|npx)/.test(name) &&
         !(name === 'curl' && existsSync('/usr/bin/wget')) &&
@@ -42,7 +42,8 @@ test('an empty home becomes a computer by `curl … | sh`, and a Node comes alon
   assert.match(said, /Downloading Node from http.*, once/)
   assert.match(said, /Paired with http.* as ".+" \(.+\)/)
   assert.match(said, /is running \(process \d+\) and connected/)
-  // The computer runs: nobody is told to begin it. And the program is found where no PATH leads to it.
+  // The computer is already running, so the output doesn't say how to start it. It shows the full path when `uk` isn't
+  // in PATH.
   assert.doesNotMatch(said, /start the daemon/)
   assert.ok(said.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), said)
   const helped = await Promise.all(
@@ -57,23 +58,23 @@ test('an empty home becomes a computer by `curl … | sh`, and a Node comes alon
   const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
   assert.deepEqual([status.computer_id, status.daemon_pid, status.updates], [id, box.pid(), true])
   assert.equal(status.release, hashOf(await (await raw(`/install/${here}`)).text()))
-  // Nobody else may look into it, and the short name is there.
+  // The folder is private, and the short name exists.
   assert.equal(statSync(box.place).mode & 0o077, 0)
   assert.ok(existsSync(join(box.home, '.local/bin/uk')))
   assert.deepEqual(versionsIn(box), [box.release()])
 
-  // Somebody who forgot installs once more: it stays the computer that it is.
+  // Installing again keeps the pairing.
   const script = await (await raw('/install')).text()
   const again = await ends('sh', [], { env: box.env, cwd: box.home }, script)
   assert.match(again.said, /This machine is paired already/)
   assert.equal(box.computerId(), id)
-  // A token would make it another computer: the refusal says how.
+  // A token would pair it as another computer, so the script refuses and says how.
   const paired = await box.install(server.origin, alice)
   assert.match(paired.said, /is already paired with .*--replace/s)
   assert.notEqual(paired.code, 0)
 })
 
-test('a script that came in half does nothing, wherever it was cut', async () => {
+test('a truncated install script does nothing, wherever it was cut', async () => {
   const script = await (await raw('/install')).text()
   assert.doesNotMatch(script, /@origin@/)
   for (const part of [0.2, 0.5, 0.8, 0.99]) {
@@ -84,7 +85,7 @@ test('a script that came in half does nothing, wherever it was cut', async () =>
   }
 })
 
-test('a file that is not the one of its hash is thrown away, and nothing of it is run or kept', async () => {
+test('a file with a wrong hash is deleted and never run', async () => {
   await using proxy = await tamperingProxy(server.origin)
   for (const [which, says] of [
     [/\/files\//, /has another SHA-256, and was thrown away/],
@@ -100,7 +101,7 @@ test('a file that is not the one of its hash is thrown away, and nothing of it i
   }
 })
 
-test('the files: by their hashes, for ever, in parts; a stranger needs nothing, a neighbour is not there', async () => {
+test('release files are public, immutable and support ranges; other paths don’t exist', async () => {
   const manifest = await raw(`/install/${here}`)
   assert.equal(manifest.headers.get('cache-control'), 'no-store')
   const rows = (await manifest.text())
@@ -139,12 +140,12 @@ test('the files: by their hashes, for ever, in parts; a stranger needs nothing, 
     await (await raw('/install/plan9-mips')).text(),
     /Available: linux-x64, linux-arm64, darwin-arm64, darwin-x64\./,
   )
-  // Another process of the instance has not named it, and gives it out all the same.
+  // Another process serves the file without having listed it.
   await using twin = await server.twin()
   assert.equal((await fetch(`${twin.origin}/install/files/${bundle}`)).status, 200)
 })
 
-test('a script names the address that it was asked at, unless the instance has one of its own, and never an injected one', async () => {
+test('the script uses the public URL or the request’s host, never an injected one', async () => {
   const askedAs = (host: string): Promise<string> =>
     new Promise((resolve, reject) => {
       request(`${server.origin}/install`, { headers: { host } }, (response) => {
@@ -161,7 +162,7 @@ test('a script names the address that it was asked at, unless the instance has o
   assert.equal(origin(await (await fetch(`${named.origin}/install`)).text()), 'https://uk.example.com')
 })
 
-test('strangers who download and do not read hold up neither the server nor each other for good', async () => {
+test('stalled downloads block neither the server nor each other', async () => {
   const [hash] = (await (await raw(`/install/${here}/node`)).text()).split('  ')
   const leaving = new AbortController()
   const ask = () => fetch(`${server.origin}/install/files/${hash}`, { signal: leaving.signal })
@@ -181,13 +182,13 @@ test('strangers who download and do not read hold up neither the server nor each
   leaving.abort()
 })
 
-test('a second server gets no program of its own into the place of another one’s daemon, and says what to do', async () => {
+test('installing from a second server doesn’t replace the first server’s daemon and says what to do', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = machine()
   const made = await box.install(server.origin, alice)
   assert.equal(made.code, 0, made.said)
   const [release, id] = [box.release(), box.computerId()]
-  // The machine takes this for another server: it has another address.
+  // Another address counts as another server.
   const here = await box.install(proxy.origin, alice)
   assert.equal(here.code, 1)
   assert.match(here.said, /this machine is paired with http.*--replace.*XDG_DATA_HOME and UK_CONFIG_DIR/)
@@ -200,7 +201,7 @@ test('a second server gets no program of its own into the place of another one�
     shared.said,
     /the program in .* comes from http.*, for the daemon of .*\.config\/ukiyo\. .*XDG_DATA_HOME=/,
   )
-  // Nor does the program that lies there run for it.
+  // The installed program refuses as well.
   const words = ['computer', 'pair', '--url', proxy.origin]
   const paired = await ends(join(box.place, 'bin/uk'), words, {
     env: { ...elsewhere, UK_PAIR_TOKEN: await token() },
@@ -210,7 +211,7 @@ test('a second server gets no program of its own into the place of another one�
   assert.match(paired.said, /was installed from .* so it can't connect to .*\.\n.*XDG_DATA_HOME=/)
   assert.equal(existsSync(join(box.home, 'second/computer.json')), false)
   assert.deepEqual([box.release(), box.computerId(), versionsIn(box)], [release, id, [release]])
-  // The second installation has a place of its own, and is a computer like any other.
+  // A second installation has its own folder and computer.
   const own = { ...elsewhere, XDG_DATA_HOME: join(box.home, 'data'), UK_PAIR_TOKEN: await token() }
   const apart = await ends('sh', [], { env: own, cwd: box.home }, script)
   assert.equal(apart.code, 0, apart.said)

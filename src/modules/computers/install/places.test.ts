@@ -14,7 +14,7 @@ function world(most: number) {
   }
 }
 
-test('readers who take next to nothing lose their places after a while, those who read keep them', () => {
+test('stalled readers lose their places, active ones keep them', () => {
   const { take, pass, left } = world(4)
   const slow = ['s1', 's2', 's3'].map((name) => take(name, 'a')!)
   const fast = take('fast', 'a')!
@@ -26,13 +26,13 @@ test('readers who take next to nothing lose their places after a while, those wh
   }
   for (const name of ['n1', 'n2', 'n3']) assert.notEqual(take(name, 'a'), null)
   assert.deepEqual(left, ['s1', 's2', 's3'])
-  // What the system buffered at first is no reading.
+  // The initial burst into the OS buffer doesn't count as reading.
   assert.equal(take('late', 'a'), null, 'the others are new, or read')
   fast[Symbol.dispose]()
   assert.notEqual(take('late', 'a'), null)
 })
 
-test('however readers come and read, no more than so many have a place, and a network with less than its share gets one', () => {
+test('the number of places is never exceeded, and networks below their share always get one', () => {
   const step = fc.record({ network: fc.constantFrom('a', 'b', 'c', 'd'), ms: fc.nat(20_000), bytes: fc.nat(1 << 22) })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 60 }), (most, steps) => {

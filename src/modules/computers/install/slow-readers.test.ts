@@ -11,7 +11,7 @@ test('readers at one address can’t keep others waiting, even if they hold ever
   ).split('  ')
   const open: ClientRequest[] = []
   using _open = { [Symbol.dispose]: () => open.forEach((one) => one.destroy()) }
-  /** The head of an answer whose body nobody reads. */
+  /** The response's head. Its body isn't read. */
   const ask = (localAddress: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const out = request(`${server.origin}/install/files/${hash}`, { localAddress, agent: false }, resolve)

@@ -10,7 +10,7 @@ const server = await testServer()
 after(() => server[Symbol.asyncDispose]())
 const alice = await server.person('Alice')
 
-test('however many machines there are, few go over to a new version in the same second, and none waits longer than a quarter of an hour', () => {
+test('few machines update in the same second, and none waits longer than 15 minutes', () => {
   assert.equal(momentOf(1, 0.99), 0)
   for (const machines of [2, 10, 100, 1_000, 100_000]) {
     const moments = Array.from({ length: machines }, (_, at) => momentOf(machines, (at + 0.5) / machines))
@@ -21,8 +21,8 @@ test('however many machines there are, few go over to a new version in the same 
   }
 })
 
-test('machines that come back at once are each told another moment for their update', async () => {
-  // The program is bundled first: before that nobody is offered anything.
+test('machines that reconnect together get different update times', async () => {
+  // Nothing is offered until the program is bundled.
   await releaseAt(server.origin)
   const computers = await Promise.all(Array.from({ length: 12 }, () => pairedComputer(alice)))
   const words = { ...hello, release: 'a'.repeat(64) }
@@ -38,7 +38,7 @@ test('machines that come back at once are each told another moment for their upd
       waits.every((ms) => ms >= 0 && ms <= 6_000),
       waits.join(),
     )
-    // The first ones know of few others yet.
+    // The first machines know of few others.
     if (round === 'they come back') assert.ok(new Set(waits).size > 6, waits.join())
   }
 })

@@ -9,7 +9,7 @@ import { until } from '#test/until.ts'
 
 const { server, updated, installed, show, at } = await updating()
 
-test('a version that cannot run, or ends once it is linked, is left again, and never tried twice', async () => {
+test('a version that fails to run or crashes after linking is rolled back and never retried', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = await installed(proxy)
   const id = box.computerId()
@@ -60,7 +60,7 @@ test('a version that cannot run, or ends once it is linked, is left again, and n
   assert.equal(tried(), 1)
 })
 
-test('a daemon that is killed while it tries a version out leaves its place free, and the next one goes over', async () => {
+test('after a daemon is killed during a trial, the next one updates', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = await installed(proxy)
   const [pid, first] = [box.pid()!, box.release()]
@@ -85,7 +85,7 @@ test('a daemon that is killed while it tries a version out leaves its place free
   )
 })
 
-test('only what its hash says is taken, from the server itself: not what was exchanged on the way, nor from elsewhere', async () => {
+test('updates must match their hash and come from the server: altered or redirected downloads are refused', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = await installed(proxy)
   const first = box.release()
@@ -107,7 +107,7 @@ test('only what its hash says is taken, from the server itself: not what was exc
   assert.deepEqual([versionsIn(box), box.release()], [[first], first])
 })
 
-test('an update is nothing that the server had not: where it may not run commands, or was told not to, none is taken', async () => {
+test('updates are refused by daemons that don’t allow commands or disabled updates', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using reads = await installed(proxy, ['--allow', 'fs_read', '--root', '/tmp'])
   await using told = await installed(proxy, ['--no-update'])

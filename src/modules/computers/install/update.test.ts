@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name; versions of the program are bundled, and stand on trial for ten seconds.
+// Thorough: run by the merge check, or by name. Bundles program versions and runs each on trial for ten seconds.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { until } from '#test/until.ts'
 
 const { server, alice, updated, installed, show, at } = await updating()
 
-test('a daemon goes over to the version of its server, under a shell and a command that go on', async () => {
+test('a daemon updates to its server’s version while a shell and a command keep running', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = await installed(proxy)
   const id = box.computerId()
@@ -34,8 +34,8 @@ test('a daemon goes over to the version of its server, under a shell and a comma
   const offered = await releaseAt(later.origin)
   assert.notEqual(offered, first)
   proxy.to(later.origin)
-  // The new program is tried out by a process of its own, and then goes on in the same one: the main one of whatever
-  // service began it.
+  // A separate process tries the new program. Then the main process, which a service manager may watch, runs it under
+  // the same PID.
   await until(
     () => show(id),
     (row) =>
@@ -54,10 +54,9 @@ test('a daemon goes over to the version of its server, under a shell and a comma
   assert.deepEqual([done.status, done.result.exit_code], ['succeeded', 0], JSON.stringify(done))
   assert.equal(done.result.stdout.trim().split('\n').length, 150)
   assert.deepEqual(versionsIn(box).toSorted(), [first, offered].toSorted())
-  // And what it was paired for is as it was.
   const { updates, allows } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
   assert.deepEqual([updates, allows.length], [true, 7])
-  // The operator goes back to the version before: it lies here still, and is taken again without being downloaded.
+  // After a rollback by the operator, the machine reuses the stored version without downloading it.
   const before = proxy.asked.length
   proxy.to(server.origin)
   await until(
@@ -70,7 +69,7 @@ test('a daemon goes over to the version of its server, under a shell and a comma
   )
 })
 
-test('a version with another keeper takes the place of the one that holds a shell, and the shell goes on', async () => {
+test('a version with a new keeper replaces the old one while a shell keeps running', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = await installed(proxy)
   const id = box.computerId()
@@ -96,7 +95,7 @@ test('a version with another keeper takes the place of the one that holds a shel
         ?.data as string,
     (data) => data?.includes('it was carried'),
   )
-  // Back it does not go: the version before could not speak to this keeper, says so, and the newer one stays.
+  // No rollback here: the previous version can't talk to this keeper and says so, so the newer one stays.
   proxy.to(server.origin)
   await until(
     async () => box.log(),
@@ -106,7 +105,7 @@ test('a version with another keeper takes the place of the one that holds a shel
   assert.equal(body.data.stdout, 'still\n')
 })
 
-test('a daemon of the protocol before is served as ever, and offered nothing that it does not know', async () => {
+test('daemons with the previous protocol work and aren’t offered updates', async () => {
   const { id, credential } = await pairedBy(alice)
   const older = {
     protocol: 1,
@@ -123,7 +122,7 @@ test('a daemon of the protocol before is served as ever, and offered nothing tha
   const signal = new AbortController().signal
   const { links } = server.app.engine
   assert.deepEqual(await links.ask(id, 'exec.kill', { key: 'x', signal: null }, { signal }), { found: true })
-  // A daemon of now, with a release of somewhere else, is offered this server's.
+  // A current daemon with an unknown release is offered this server's.
   const release = 'a'.repeat(64)
   using newer = await linkUp(server.origin, credential, undefined, { ...older, protocol: 2, release })
   assert.equal((newer.greeting.update as { sha256: string }).sha256, await releaseAt(server.origin))

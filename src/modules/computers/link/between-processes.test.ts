@@ -39,7 +39,7 @@ const answer: Answerer = async ({ op, input }, stream) => {
 const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
 const see = (id: string, state: string) => until(async () => (await connection(id)) === state)
 
-test('a process that does not hold the link asks the one that does: calls, streams, refusals', async () => {
+test('calls, streams and refusals are relayed to the process that holds the link', async () => {
   const { id, credential } = await pairedBy(alice)
   using _linked = await linkUp(server.origin, credential, async (asked, stream, call) => {
     if (asked.op === 'fs.stat') throw Object.assign(new Error('hidden'), {})
@@ -59,7 +59,7 @@ test('a process that does not hold the link asks the one that does: calls, strea
   await assert.rejects(beyondLinks.ask(id, 'fs.stat', { path: '/x' }, { signal }), { code: 'internal_error' })
 })
 
-test('a newer link takes the place of the older, in whatever process that is', async () => {
+test('a newer link replaces the older one across processes', async () => {
   const { id, credential } = await pairedBy(alice)
   const first = await linkUp(server.origin, credential)
   const second = await linkUp(server.origin, credential)
@@ -72,7 +72,7 @@ test('a newer link takes the place of the older, in whatever process that is', a
   assert.equal(third.mux.closed, false)
 })
 
-test('a stranger who cannot prove to be a process of this instance gets no answer from one', async () => {
+test('peers must prove that they belong to the instance', async () => {
   const { id, credential } = await pairedBy(alice)
   using _linked = await linkUp(server.origin, credential, answer)
   const { rows } = await sql<{
@@ -96,7 +96,7 @@ test('a stranger who cannot prove to be a process of this instance gets no answe
   assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
 })
 
-test('as many calls as one caller has under way keep no other from asking the same process', async () => {
+test('one caller’s concurrent calls don’t block others to the same process', async () => {
   const busy = await Promise.all([pairedBy(alice), pairedBy(alice)])
   const silent = () => new Promise<never>(() => {})
   const linked = await Promise.all(busy.map(({ credential }) => linkUp(server.origin, credential, silent)))
@@ -115,7 +115,7 @@ test('as many calls as one caller has under way keep no other from asking the sa
   for (const one of linked) one.mux.close(1000, 'done')
 })
 
-test('a link that outlives an outage of the database is there again for every process', async () => {
+test('a link that survives a database outage becomes visible to every process again', async () => {
   const { id, credential } = await pairedBy(alice)
   using linked = await linkUp(server.origin, credential, answer)
   await see(id, 'online')

@@ -30,7 +30,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, its commands, its terminals and its place', async () => {
+test('wrong clocks, clock jumps and sleep don’t affect links, commands, terminals or locks', async () => {
   await using proxy = await proxyTo(server.origin)
   await using home = daemonHome()
   set(-7 * HOUR)

@@ -42,7 +42,7 @@ function assertClear({ status, error }: Told, what: string): void {
   assert.ok(text.length < 8_000, what)
 }
 
-test('whatever a daemon refuses with, its caller gets a clear refusal, from either process', async () => {
+test('any refusal from a daemon reaches the caller as a clear error, in either process', async () => {
   const { id, credential } = await pairedBy(alice)
   let refusal = ''
   using _liar = await liarAt(server.origin, credential, (_asked, says) => says.end(`{"error":${refusal}}`))
@@ -53,7 +53,7 @@ test('whatever a daemon refuses with, its caller gets a clear refusal, from eith
   }
 })
 
-test('whatever a daemon answers instead, its caller gets a clear refusal', async () => {
+test('invalid replies from a daemon become clear errors', async () => {
   const { id, credential } = await pairedBy(alice)
   let output = ''
   using _liar = await liarAt(server.origin, credential, (_asked, says) => says.end(`{"output":${output}}`))
@@ -91,7 +91,7 @@ const events: unknown[] = [
   { type: 'snapshot', at: 0, bytes: 1e15 },
 ]
 
-test('whatever a daemon tells on the way, it costs nobody else anything', async () => {
+test('invalid events from a daemon don’t affect other callers', async () => {
   const { id, credential } = await pairedBy(alice)
   const lies: Lies = (_asked, says) => {
     for (const event of events) says.event(event)
@@ -111,7 +111,7 @@ test('whatever a daemon tells on the way, it costs nobody else anything', async 
     )
 })
 
-test('an answer that is nested so deeply that nobody could say it again costs the link', async () => {
+test('an excessively nested reply closes the link', async () => {
   const deep: Lies[] = [
     (_, says) => says.end(`{"error":{"code":"not_found","details":{"a":${nested(30_000)}}}}`),
     (_, says) => says.end(`{"output":${nested(30_000)}}`),
@@ -129,7 +129,7 @@ test('an answer that is nested so deeply that nobody could say it again costs th
   }
 })
 
-test('an upload that the computer says to have before it was sent costs at most that upload', async () => {
+test('acknowledging bytes that weren’t sent fails only that upload', async () => {
   const { id, credential } = await pairedBy(alice)
   using _liar = await liarAt(server.origin, credential, ({ op }, says) => {
     if (op !== 'fs.write') return says.end({ error: { code: 'not_found' } })
@@ -141,7 +141,7 @@ test('an upload that the computer says to have before it was sent costs at most 
   assert.equal((await upload(id, alice, 900_000)).error?.type, 'storage_full')
 })
 
-test('the standard input of a command goes out once, from an offset that can be', async () => {
+test('stdin is sent once, from a valid offset', async () => {
   const { id, credential } = await pairedBy(alice)
   for (const stdin of ['3', -1, 1.5, 1e300, 2 ** 53 - 1, { valueOf: 3 }]) {
     using _liar = await liarAt(server.origin, credential, ({ op }, says) => {
@@ -155,7 +155,7 @@ test('the standard input of a command goes out once, from an offset that can be'
   }
 })
 
-test('a terminal that sends without end is told to stop, whether it is read or drawn', async () => {
+test('a terminal that sends endlessly is stopped, for reads and viewers', async () => {
   const { id, credential } = await pairedBy(alice)
   let sent = 0
   let channel: 0 | 3 = 0
@@ -181,7 +181,7 @@ test('a terminal that sends without end is told to stop, whether it is read or d
   assert.ok(sent < 40_000_000, `${sent} bytes`)
 })
 
-test('a refusal of a command ends its operation, once', async () => {
+test('a refused command ends its operation once', async () => {
   const { id, credential } = await pairedBy(alice)
   let asked = 0
   using _liar = await liarAt(server.origin, credential, ({ op }, says) => {
@@ -193,7 +193,7 @@ test('a refusal of a command ends its operation, once', async () => {
   assert.deepEqual([status, error?.code, asked], [500, 'invalid_state', 1])
 })
 
-test('a model that says something odd of itself hides none of the others', async () => {
+test('a model with invalid fields doesn’t hide the others', async () => {
   const { id, credential } = await pairedBy(alice)
   const model = {
     engine: 'llama',

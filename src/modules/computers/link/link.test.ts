@@ -35,7 +35,7 @@ const answer: Answerer = async ({ op, input }, stream) => {
 const connection = async (id: string) => (await alice.get(`/computers/${id}`)).body.data.connection
 const see = (id: string, state: string) => until(async () => (await connection(id)) === state)
 
-test('a machine that links is online, and offline once its link is gone', async () => {
+test('a machine is online while linked and offline afterwards', async () => {
   const { id, credential } = await pairedBy(alice)
   assert.equal(await connection(id), 'never_connected')
   await assert.rejects(links.ask(id, 'daemon.probe', {}, { signal }), { code: 'computer_offline' })
@@ -52,7 +52,7 @@ test('a machine that links is online, and offline once its link is gone', async 
   })
 })
 
-test('both ends of its being there are told to who may see it', async () => {
+test('members with access get connected and disconnected events', async () => {
   const { id, credential } = await pairedBy(alice)
   const linked = await linkUp(server.origin, credential)
   linked.mux.close(1000, 'done')
@@ -69,7 +69,7 @@ test('both ends of its being there are told to who may see it', async () => {
   })
 })
 
-test('a call that is safe to repeat goes on over the next link; another says that nobody knows', async () => {
+test('repeatable calls continue over the next link; others report an unknown result', async () => {
   const { id, credential } = await pairedBy(alice)
   let asked = 0
   const first = await linkUp(server.origin, credential, ({ op }) => {
@@ -87,7 +87,7 @@ test('a call that is safe to repeat goes on over the next link; another says tha
   assert.deepEqual(await kept, { found: true })
 })
 
-test('a caller who gives up ends the call on the machine too', async () => {
+test('canceling a call also ends it on the machine', async () => {
   const { id, credential } = await pairedBy(alice)
   let ended = 0
   let asked = 0
@@ -108,7 +108,7 @@ test('a caller who gives up ends the call on the machine too', async () => {
   await until(() => ended === 2)
 })
 
-test('a machine speaks for itself alone, and only with a credential that holds', async () => {
+test('a machine acts only for itself, with a valid credential', async () => {
   const mine = await pairedBy(alice)
   const other = await pairedBy(alice)
   for (const credential of ['nonsense', mine.credential.slice(0, -1), `${mine.credential.slice(0, -4)}AAAA`])
@@ -133,7 +133,7 @@ test('a link ends with its credential', async () => {
   await assert.rejects(linkUp(server.origin, credential), { status: 401 })
 })
 
-test('a daemon that does not keep to the protocol loses its link, and nobody else does', async () => {
+test('a protocol violation closes only that daemon’s link', async () => {
   const good = await pairedBy(alice)
   using kept = await linkUp(server.origin, good.credential, answer)
   const bad = await pairedBy(alice)
@@ -155,7 +155,7 @@ test('a daemon that does not keep to the protocol loses its link, and nobody els
   assert.deepEqual(await links.ask(good.id, 'daemon.probe', {}, { signal }), probed)
 })
 
-test('a daemon sends little that nobody reads, however much it would send', async () => {
+test('flow control limits what a daemon sends to a reader that doesn’t read', async () => {
   const { id, credential } = await pairedBy(alice)
   let sent = 0
   using linked = await linkUp(server.origin, credential, async ({ op }, stream) => {
@@ -178,7 +178,7 @@ test('a daemon sends little that nobody reads, however much it would send', asyn
   await until(() => linked.mux.streams === 0)
 })
 
-test('a caller who leaves does not wait for a computer that is away', async () => {
+test('a canceled call doesn’t wait for an offline computer', async () => {
   const { id, credential } = await pairedBy(alice)
   const asked = Promise.withResolvers<void>()
   const linked = await linkUp(server.origin, credential, ({ op }) => {
@@ -195,7 +195,7 @@ test('a caller who leaves does not wait for a computer that is away', async () =
   await assert.rejects(call, { name: 'AbortError' })
 })
 
-test('bob loses the right while a folder is removed, and the removal ends', async () => {
+test('losing permission stops the removal of a folder', async () => {
   const bob = await server.person('Bob')
   const team = await teamOf(alice, [[bob, 'member']])
   const { id, credential } = await pairedBy(alice)
@@ -215,7 +215,7 @@ test('bob loses the right while a folder is removed, and the removal ends', asyn
   assert.equal((await removal).status, 404)
 })
 
-test('a list that is longer than one answer comes whole', async () => {
+test('lists longer than one message are returned completely', async () => {
   const { id, credential } = await pairedBy(alice)
   const home = `/home/${'x'.repeat(60)}`
   const users = Array.from({ length: 2_000 }, (_, i) => ({
@@ -261,7 +261,7 @@ test('a list that is longer than one answer comes whole', async () => {
   assert.equal(seen.size, 500)
 })
 
-test('an upgrade anywhere else is answered as if nobody had asked for it', async () => {
+test('WebSocket upgrades on other paths get the normal response', async () => {
   for (const [path, status] of [
     ['/v1/computers', 401],
     ['/healthz', 200],
@@ -277,7 +277,7 @@ test('an upgrade anywhere else is answered as if nobody had asked for it', async
   assert.equal((await server.stranger.get('/computers/link')).status, 401)
 })
 
-test('a server that stops sends its daemons elsewhere at once', async () => {
+test('a stopping server sends its daemons to another process at once', async () => {
   const { id, credential } = await pairedBy(alice)
   const third = await server.twin()
   const linked: Linked = await linkUp(third.origin, credential)

@@ -8,26 +8,23 @@ import { type LinkName, noteDead, noteHeard, noteLinked, noteUnlinked, noteUsed 
 
 const CHECK_MS = 2_000
 const NOTE_MS = 15_000
-/** The topic on the bus that says: a computer was linked to some process, and to which epoch. */
+/** Announces a computer's new link and its epoch. */
 const LINKED = 'computer_linked'
 
 export interface LiveLink extends LinkName, Machine {
   mux: Mux
-  /** `mux.heard` when it was noted last. */
+  /** The stored value of `mux.heard`. */
   noted: number
-  /** Whether something was asked of it since that was noted last. */
+  /** Whether it was used since the last stored use. */
   asked: boolean
-  /** The number of streams that go on over another link. */
+  /** Streams that can continue over another link. */
   movable: number
 }
 
-/**
- * The codes with which a link ends whose daemon wants it again at once. All other ends are a daemon's that leaves, or
- * one that was shown out.
- */
+/** Close codes after which the daemon reconnects at once. */
 const COMES_BACK: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
 
-/** The links that this process holds, at most one per computer. */
+/** The links of this process, one per computer. */
 export class LiveLinks implements AsyncDisposable {
   readonly #engine: Engine
   readonly #links = new Map<Id, LiveLink>()
@@ -35,7 +32,7 @@ export class LiveLinks implements AsyncDisposable {
   readonly #heard: Disposable[]
   readonly #waiting = new Map<Id, Set<() => void>>()
   readonly #notes = new Set<Promise<void>>()
-  /** Resolves once the signs of life that were heard last are noted. */
+  /** Resolves once pending signs of life are stored. */
   #hearing = Promise.resolve()
   #checking = false
   #draining = false
@@ -49,10 +46,10 @@ export class LiveLinks implements AsyncDisposable {
       setInterval(() => this.#note(this.#noteAll()), NOTE_MS),
     ]
     for (const timer of this.#timers) timer.unref()
-    // A killed process before this one may have left links in its rows.
+    // A killed predecessor may have left links.
     this.#note(noteDead(engine))
     this.#heard = [
-      // A credential was rotated, or a computer deleted.
+      // A credential was rotated or a computer deleted.
       bus.on('computers', () => void this.#check()),
       bus.hear(LINKED, (words) => {
         const [id, epoch] = words.split(' ') as [Id, string]
@@ -70,19 +67,17 @@ export class LiveLinks implements AsyncDisposable {
     return [...this.#links.keys()]
   }
 
-  /** Whether this process takes no further links. */
   get draining(): boolean {
     return this.#draining
   }
 
-  /** Whether this process holds no links any more, and asks for nothing. */
   get over(): boolean {
     return this.#over
   }
 
   /**
-   * Adds a link whose daemon sent HELLO. `greet` sends the server's HELLO with the link's epoch, before any call can use
-   * the link. False: a newer link was faster, or the computer was deleted.
+   * Adds a link after the daemon's HELLO. `greet` sends the server's HELLO with the epoch before any call can use the
+   * link. Returns false if a newer link won or the computer was deleted.
    */
   async add(machine: Machine, mux: Mux, hello: DaemonHello, greet: (epoch: number) => void): Promise<boolean> {
     const { computerId } = machine
@@ -96,21 +91,21 @@ export class LiveLinks implements AsyncDisposable {
     greet(epoch)
     this.#links.set(computerId, { ...machine, epoch, mux, noted: mux.heard, asked: false, movable: 0 })
     keepAlive(mux, { answers: true })
-    // Older ones in other processes close, and whoever waits for the computer hears of it.
+    // Closes older links in other processes and wakes waiting calls.
     this.#engine.bus.send(LINKED, `${computerId} ${epoch}`)
     return true
   }
 
-  /** Says that a link that was added is over. `code`: one of `CLOSE`, or of WebSocket's own. */
+  /** `code`: one of `CLOSE` or a WebSocket code. */
   gone(mux: Mux, computerId: Id, code: number): void {
     const link = this.#links.get(computerId)
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
-    // The end comes behind what may be noted of the link now: else it would be taken for live again.
+    // After pending signs of life, which would mark the link as live again.
     this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link, { lost: COMES_BACK.has(code) })))
   }
 
-  /** Wakes when the computer may have been linked to any process, after `ms` at the latest. */
+  /** Wakes when the computer may have linked to any process, or after `ms`. */
   linked(computerId: Id, ms: number): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(computerId) ?? new Set()
@@ -131,7 +126,7 @@ export class LiveLinks implements AsyncDisposable {
     if (link !== undefined && link.epoch < epoch) link.mux.close(CLOSE.replaced, 'the computer opened a new connection')
   }
 
-  /** Ends links whose credential has ended, or in whose place there is a newer one. */
+  /** Closes links with expired credentials and replaced links. */
   async #check(): Promise<void> {
     if (this.#checking) return
     this.#checking = true
@@ -152,7 +147,7 @@ export class LiveLinks implements AsyncDisposable {
     }
   }
 
-  /** Notes the computers that were asked for something since the last look, or still do it. */
+  /** Stores which computers were or are in use. */
   async #noteUse(): Promise<void> {
     const used = [...this.#links.values()].filter(({ mux, asked }) => mux.streams > 0 || asked)
     for (const link of used) link.asked = false
@@ -178,8 +173,8 @@ export class LiveLinks implements AsyncDisposable {
   }
 
   /**
-   * Sends daemons to another process, or back when there is one: those in use once they are not, the others now. A
-   * stream that can go on over another link keeps none here: a command in the background may last for days.
+   * Moves daemons to another process: idle links now, others when they become idle. Streams that can continue over
+   * another link don't delay it, because background commands may last for days.
    */
   drain(): void {
     if (this.#draining) return
@@ -192,7 +187,7 @@ export class LiveLinks implements AsyncDisposable {
     this.#timers.push(setInterval(closeIdle, 100).unref())
   }
 
-  /** Ends all links now; calls that wait for a computer wait in vain. */
+  /** Closes all links and wakes waiting calls. */
   end(): void {
     this.#draining = this.#over = true
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake()

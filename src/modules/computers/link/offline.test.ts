@@ -16,7 +16,7 @@ const { bob, carol, vera, team } = await peopleAround(server, alice)
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
 
-test('a computer that is not connected says so, with when it was last heard of', async () => {
+test('calls to an offline computer report when it was last seen', async () => {
   const { id } = await pairedComputer(alice)
   for (const [path, body] of [
     ['exec', { command: 'true' }],
@@ -52,7 +52,7 @@ test('a computer that is not connected says so, with when it was last heard of',
   assert.equal((await alice.get(`/operations/${told!.data.id}`)).body.data.status, 'failed')
 })
 
-test('a caller without the right is told so before the computer is asked for', async () => {
+test('permission is checked before the computer’s connection', async () => {
   const { id } = await pairedComputer(alice, { allows: ['exec', 'terminal'] })
   const exec = (person: { post: Person['post'] }) => person.post(`/computers/${id}/exec`, { command: 'true' })
   assert.deepEqual(code(await exec(bob)), [404, undefined])
@@ -75,7 +75,7 @@ test('a caller without the right is told so before the computer is asked for', a
   assert.match(answer.body.error.message, /--allow/)
 })
 
-test('a call that makes no sense is refused by the field that is wrong', async () => {
+test('invalid calls are refused with the wrong field', async () => {
   const { id } = await pairedComputer(alice)
   const refused = async (path: string, body: object) => {
     const { body: said } = await alice.post(`/computers/${id}/${path}`, body)
@@ -101,7 +101,7 @@ test('a call that makes no sense is refused by the field that is wrong', async (
   ])
 })
 
-test('an automation may run commands only where whoever sets it up may', async () => {
+test('an automation can run commands only where its author can', async () => {
   const { id } = await pairedComputer(alice)
   const made = (person: Person, workspace_id: string) =>
     person.post('/automations', {
@@ -132,7 +132,7 @@ const removes = () => Promise.resolve({ removed: 1 })
 const lostAt = async (id: string) =>
   (await sql<{ lost_at: Date | null }>`select lost_at from computers where id = ${id}`.execute(db)).rows[0]!.lost_at
 
-test('a call waits for a computer whose link broke just now, and asks it once', async () => {
+test('a call waits for a computer that just lost its link and runs once', async () => {
   const { id, credential } = await pairedComputer(alice)
   const first = await linkUp(server.origin, credential)
   first.mux.close(CLOSE.restart, 'the server is restarting')
@@ -152,7 +152,7 @@ test('a call waits for a computer whose link broke just now, and asks it once', 
   assert.equal(await lostAt(id), null)
 })
 
-test('one whose daemon left is not waited for, nor is one that was lost a while ago', async () => {
+test('calls don’t wait for computers that signed off or were lost long ago', async () => {
   const { id, credential } = await pairedComputer(alice)
   const linked = await linkUp(server.origin, credential)
   linked.mux.close(1000, 'the daemon stops')
@@ -173,7 +173,7 @@ test('one whose daemon left is not waited for, nor is one that was lost a while 
   assert.equal(comesWithin({ lifecycle: 'starting', lost_ms: null }, 600_000), 20_000)
 })
 
-test('a killed server leaves a row behind: it is not shown as a link, and calls wait for the computer', async () => {
+test('the row of a killed server doesn’t count as a link, and calls wait for the computer', async () => {
   const { id, credential } = await pairedComputer(alice)
   const dead = newId()
   await sql`insert into processes (id, expires_at, pid, peer) values (${dead}, now() - interval '1 second', 1, '127.0.0.1:9')`.execute(

@@ -22,13 +22,13 @@ const code = ({ status, body }: { status: number; body: { error?: { code?: strin
 const pairing = async (more: object = {}, person: Person = alice) =>
   (await person.post('/computer-pairings', more)).body.data
 
-test('alice makes a pairing; a machine that knows nobody redeems its token, and is hers', async () => {
+test('a machine pairs with its owner’s token', async () => {
   const made = await alice.post('/computer-pairings', { name: 'Studio' })
   assert.equal(made.status, 201)
   const { token, code: typed, command, install_command, id, status, computer_id, expires_at } = made.body.data
   assert.match(token, /^ukp_[0-9A-Za-z]{43}$/)
   assert.match(typed, /^[2-9A-Z]{4}-[2-9A-Z]{4}$/)
-  // The command names what it will allow: it is read before it is run, and struck out where it is too much.
+  // Users can see and remove capabilities before running the command.
   const allow = '--allow exec,terminal,fs_read,fs_write,ports,inference'
   assert.equal(command, `UK_PAIR_TOKEN=${token} uk computer run --url ${server.origin} ${allow}`)
   assert.equal(install_command, `curl -fsS ${server.origin}/install | UK_PAIR_TOKEN=${token} sh -s -- ${allow}`)
@@ -54,7 +54,7 @@ test('alice makes a pairing; a machine that knows nobody redeems its token, and 
   assert.deepEqual((await alice.get(`/computers/${computer.id}`)).body.data, computer)
   assert.equal((await bob.get(`/computers/${computer.id}`)).status, 404)
   assert.equal((await bob.get(`/computer-pairings/${id}`)).status, 404)
-  // The credential tells the server which machine it is; it is no key.
+  // The credential identifies the machine but isn't an API key.
   const known = await machineBy(server.app.engine.postgres.db, credential)
   assert.ok(known)
   assert.equal(known.computerId, computer.id)
@@ -64,14 +64,14 @@ test('alice makes a pairing; a machine that knows nobody redeems its token, and 
   assert.equal(asKey.status, 401)
 })
 
-test('a token is dead after use, also when two machines present it at once', async () => {
+test('a token works once, even for concurrent requests', async () => {
   const { token } = await pairing()
   const answers = await Promise.all(Array.from({ length: 8 }, () => pair(token)))
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, ...Array.from({ length: 7 }, () => 410)])
   assert.deepEqual(code(await pair(token)), [410, 'link_expired'])
 })
 
-test('the code for typing does the same, in whatever way it is typed', async () => {
+test('the typed code also pairs, in any spelling', async () => {
   const { code: typed } = await pairing()
   const paired = await pair(` ${typed.toLowerCase().replace('-', ' ')} `)
   assert.equal(paired.status, 201, paired.text)
@@ -79,7 +79,7 @@ test('the code for typing does the same, in whatever way it is typed', async () 
   assert.deepEqual(code(await pair(typed)), [401, 'invalid_credentials'])
 })
 
-test('ten wrong codes end a pairing, however many are tried at once, for its token too', async () => {
+test('ten wrong codes end a pairing and its token, even when sent concurrently', async () => {
   const made = await pairing()
   const half = made.code.slice(0, 5)
   const wrong = [...'23456789ABCDEFGH'].map((letter) => `${half}${letter.repeat(4)}`).filter((one) => one !== made.code)
@@ -92,7 +92,7 @@ test('ten wrong codes end a pairing, however many are tried at once, for its tok
   assert.deepEqual(code(await pair(made.token)), [410, 'link_expired'])
 })
 
-test('a wrong token or code counts as a failed login', async () => {
+test('a wrong token or code counts as a failed sign-in', async () => {
   await using strict = await testServer({ environment: { UK_LIMIT_LOGINS: '3' } })
   const carol = await strict.person('Carol')
   const { data } = (await carol.post('/computer-pairings', {})).body
@@ -102,7 +102,7 @@ test('a wrong token or code counts as a failed login', async () => {
   assert.deepEqual(code(await ask(data.token)), [429, 'rate_limited'])
 })
 
-test('ten minutes, a cancellation, or the loss of the rights of its maker end a pairing', async () => {
+test('a pairing ends after ten minutes, on cancellation, or when its creator loses permission', async () => {
   const { pool } = server.app.engine.postgres
   const old = await pairing()
   await pool.query(`update computer_pairings set expires_at = now() where id = $1`, [old.id])
@@ -131,7 +131,7 @@ test('ten minutes, a cancellation, or the loss of the rights of its maker end a 
   assert.deepEqual(code(await bob.post('/computer-pairings', { workspace_id: team })), [404, undefined])
 })
 
-test('a key that was revoked, or lacks the scope, brings no machine in', async () => {
+test('pairings of revoked keys or keys without the scope can’t be redeemed', async () => {
   const key = await alice.key({ scopes: ['computer:write'] })
   const { data } = (await key.post('/computer-pairings', {})).body
   await alice.delete(`/api-keys/${key.keyId}`)
@@ -140,7 +140,7 @@ test('a key that was revoked, or lacks the scope, brings no machine in', async (
   assert.deepEqual(code(await reader.post('/computer-pairings', {})), [403, 'missing_scope'])
 })
 
-test('neither token, code nor credential stands in the database', async () => {
+test('tokens, codes and credentials aren’t stored in plain text', async () => {
   const made = await pairing()
   const { credential } = (await pair(made.token)).body.data
   const { rows } = await server.app.engine.postgres.pool.query(

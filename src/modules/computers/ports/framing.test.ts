@@ -17,16 +17,16 @@ after(() => stack.disposeAsync())
 interface Came {
   fields: [name: string, value: string][]
   body: string
-  /** Bytes behind the end of the request. */
+  /** Bytes after the end of the request. */
   rest: string
 }
 const came: Came[] = []
-/** What the program answers next, byte by byte. */
+/** The program's next response, as raw bytes. */
 let reply = ''
 let host: string
 let cookie: string
 
-/** A request as a strict program reads it; null: more has to come. Without a length there is no body. */
+/** Parses strictly. Null: incomplete. Without a length there is no body. */
 function read(text: string): Came | null {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return null
@@ -92,7 +92,7 @@ before(async () => {
   )
 })
 
-/** Sends these bytes on a connection of their own, and answers all that comes back. */
+/** Sends raw bytes on a new connection and returns the response. */
 function send(bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(Number(new URL(server.origin).port), '127.0.0.1', () =>
@@ -112,7 +112,7 @@ const NAMED = [
   'close\r\nConnection: content-length, Transfer-Encoding',
 ]
 
-test('`Connection` can’t take away the length of a request: no body is read as the next request', async () => {
+test('`Connection` can’t remove a request’s length, so no body is parsed as the next request', async () => {
   reply = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok'
   const smuggled = 'GET /admin HTTP/1.1\r\nHost: inside\r\nX-Forwarded-Proto: https\r\n\r\n'
   const framings = {
@@ -133,7 +133,7 @@ test('`Connection` can’t take away the length of a request: no body is read as
         assert.equal(values('content-length').length + values('transfer-encoding').length, 1, what)
         assert.deepEqual([request.body, request.rest, came.length], [smuggled, '', 1], what)
         assert.deepEqual([values('host'), values('content-type')], [[host], ['text/plain']], what)
-        // What belongs to the connection alone goes no further.
+        // Hop-by-hop headers aren't forwarded.
         assert.equal(values('x-own').length, named.includes('X-Own') ? 0 : 1, what)
       }
 })
@@ -150,7 +150,7 @@ test('a request without a body gets none', async () => {
   }
 })
 
-test('`Connection` can’t move the end of an answer', async () => {
+test('`Connection` can’t move the end of a response', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   using _agent = { [Symbol.dispose]: () => agent.destroy() }
   const ask = (method: string): Promise<[status: number, text: string, reused: boolean]> =>
@@ -199,7 +199,7 @@ test('`Connection` can’t move the end of an answer', async () => {
     reply = head + body
     const [came, said] = await ask(method)
     assert.deepEqual([came, status === 502 ? '' : said], [status, text], head)
-    // The next answer on the same connection is its own.
+    // The next response on the connection is intact.
     reply = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext'
     const [next, own] = await ask('GET')
     assert.deepEqual([next, own], [200, 'next'], head)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { responseHead } from './heads.ts'
 
-test('a program sets cookies of its own origin alone, however it spells them', () => {
+test('programs can set cookies only for their own origin', () => {
   const kept = (cookie: string): string | undefined => responseHead(['Set-Cookie', cookie])[1]
   const own = 'a=1; Path=/x; HttpOnly; SameSite=Lax; Max-Age=60'
   assert.equal(kept(own), own)
@@ -13,7 +13,7 @@ test('a program sets cookies of its own origin alone, however it spells them', (
     'uk_session=x',
     '__Host-uk_session=x; Path=/',
     ' uk_preview =x',
-    // A cookie without a name, as browsers take it: what they send back is its value.
+    // Browsers send a nameless cookie as its bare value.
     '=uk_session=x',
     ' = uk_preview=x',
     '=__Host-uk_preview=x',

@@ -21,9 +21,9 @@ after(() => stack.disposeAsync())
 const { bob, carol, vera, team } = await peopleAround(server, alice)
 let daemon: StartedDaemon
 let id: string
-/** The port of a program on the computer. */
+/** The port of the program on the computer. */
 let port: number
-/** The requests that came to the program, newest last. */
+/** Requests received by the program, newest last. */
 const came: IncomingMessage[] = []
 
 before(async () => {
@@ -72,7 +72,7 @@ interface Said {
   headers: IncomingMessage['headers']
   text: string
 }
-/** Asks as a browser does that resolves `*.localhost` by itself. */
+/** Sends a request as browsers do, which resolve `*.localhost` themselves. */
 function ask(
   path: string,
   {
@@ -113,8 +113,8 @@ async function enter(who: Caller, of = port): Promise<string> {
 }
 const cookieOf = (set: string): string => set.split(';')[0]!
 
-test('a program that answers and closes before all has come breaks no other connection of its computer', async () => {
-  // The server stands in a process of its own, which must outlive it.
+test('a program that closes before reading everything doesn’t break other connections', async () => {
+  // The server must survive this; it is a separate process.
   const rude = createNetServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => {
@@ -140,7 +140,7 @@ test('a program that answers and closes before all has come breaks no other conn
   assert.ok(await links.ask(id, 'daemon.probe', {}, { signal }))
 })
 
-test('a port has its program, its label and an origin of its own; the label outlives the program', async () => {
+test('a port has a program, a label and an origin, and the label outlives the program', async () => {
   const row = async (of: number) =>
     (await alice.get(`/computers/${id}/ports?limit=100`)).body.data.find((one: { port: number }) => one.port === of)
   const there = await row(port)
@@ -160,7 +160,7 @@ test('a port has its program, its label and an origin of its own; the label outl
     assert.ok([400, 404].includes((await alice.post(`/computers/${id}/ports/${wrong}/ticket`, {})).status))
 })
 
-test('a ticket opens one port of one computer, once; its cookie is good for nothing else', async () => {
+test('a ticket opens one port of one computer once, and its cookie works nowhere else', async () => {
   const made = await ticketOf(alice)
   const { pathname, search } = new URL(made.body.data.url)
   assert.ok(Date.parse(made.body.data.expires_at) - Date.now() <= 60_000)
@@ -171,26 +171,26 @@ test('a ticket opens one port of one computer, once; its cookie is good for noth
   assert.equal((await ask(pathname + search)).status, 410)
   const cookie = cookieOf(set)
   assert.match((await ask('/', { headers: { cookie } })).text, /<title>Program/)
-  // The other process, which does not hold the link, answers too.
+  // Also works in the process without the link.
   assert.match((await ask('/', { headers: { cookie }, origin: twin.origin })).text, /<title>Program/)
   assert.equal((await ask('/', { headers: { cookie }, of: port + 1 })).status, 401)
   assert.equal((await ask('/')).status, 401)
   assert.equal((await ask('/', { headers: { cookie: 'uk_preview=nonsense' } })).status, 401)
-  // The cookie is no session of the platform.
+  // The cookie isn't a platform session.
   assert.equal((await server.stranger.get('/me', { cookie })).status, 401)
   const other = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
   assert.equal((await ask('/', { headers: other })).status, 403)
   const goes = { cookie, 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'navigate' }
   assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'document' } })).status, 200)
   assert.equal((await ask('/', { headers: { ...goes, 'sec-fetch-dest': 'iframe' } })).status, 403)
-  // A form of another port that hides its origin is no page of this one, where no browser says the site.
+  // Without `Sec-Fetch-Site`, a form from another port with a hidden origin is refused.
   for (const hidden of ['null', `http://${hostOf(server.origin, port + 1)}`])
     assert.equal((await ask('/', { method: 'POST', headers: { cookie, origin: hidden } })).status, 403, hidden)
   const own = { cookie, origin: `http://${hostOf(server.origin)}` }
   assert.equal((await ask('/echo', { method: 'POST', body: 'x', headers: own })).text, 'x')
 })
 
-test('all paths of a preview are the program’s, and none of the platform’s secrets reach it', async () => {
+test('the program serves every path of a preview and never gets the platform’s secrets', async () => {
   const cookie = cookieOf(await enter(alice))
   const key = await alice.key({ scopes: ['computer:read'] })
   for (const [path, method] of [
@@ -228,20 +228,20 @@ test('all paths of a preview are the program’s, and none of the platform’s s
     ['theirs=1', undefined, undefined, undefined, hostOf(server.origin), 'http', hostOf(server.origin)],
   )
   assert.ok(!rawHeaders.join().includes(key.key))
-  // The program's own fields pass.
+  // The program's own `Authorization` passes through.
   await ask('/x', { headers: { cookie, authorization: 'Bearer theirs' } })
   assert.equal(came.at(-1)!.headers.authorization, 'Bearer theirs')
   const body = 'x'.repeat(3_000_000)
   assert.equal((await ask('/echo', { method: 'POST', body, headers: { cookie } })).text.length, body.length)
   assert.deepEqual((await ask('/cookies', { headers: { cookie } })).headers['set-cookie'], ['own=1; Path=/'])
-  // A program sends its key instead.
+  // Programs send their key instead.
   assert.equal((await ask('/x', { headers: { authorization: `Bearer ${key.key}` } })).status, 200)
   const bare = await alice.key({ scopes: ['drive:read'] })
   assert.equal((await ask('/x', { headers: { 'x-api-key': bare.key } })).status, 403)
   assert.equal((await ask('/x', { headers: { 'x-api-key': 'uk_nonsense' } })).status, 401)
 })
 
-test('a port that does not answer is explained on a page of ours, as text where no page was asked for', async () => {
+test('an unresponsive port shows an error page, or text for clients that don’t want HTML', async () => {
   const brief = createNetServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => brief.once('listening', resolve))
   const of = (brief.address() as AddressInfo).port
@@ -263,7 +263,7 @@ test('a ticket for a closed port is rejected with the list of open ports', async
   assert.ok(refused.body.error.details.listening.length > 0)
 })
 
-test('bob sees a port while alice lets him; a viewer, a stranger and somebody who left do not', async () => {
+test('members with the capability see a port; viewers, strangers and former members don’t', async () => {
   for (const answer of [await ticketOf(bob), await ticketOf(carol), await bob.get(`/computers/${id}/ports`)])
     assert.deepEqual(code(answer), [404, undefined])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read'] })
@@ -299,7 +299,7 @@ test('bob sees a port while alice lets him; a viewer, a stranger and somebody wh
   assert.equal(status, 404)
 })
 
-test('a key is revoked, and the page that it opened shows no preview any more', async () => {
+test('revoking a key ends the previews it opened', async () => {
   const key = await alice.key({ scopes: ['computer:read'] })
   const made = await key.post(`/computers/${id}/ports/${port}/ticket`, {})
   const { pathname, search } = new URL(made.body.data.url)
@@ -309,25 +309,29 @@ test('a key is revoked, and the page that it opened shows no preview any more', 
   assert.equal((await ask('/', { headers: { cookie } })).status, 401)
 })
 
-test('a page with a WebSocket opens in Chromium, and closes when the right ends', { skip: !hasChromium }, async () => {
-  const some = await teamOf(alice, [[carol, 'member']])
-  await alice.post(`/computers/${id}/exposures`, { workspace_id: some, capabilities: ['ports'] })
-  const browser = await openBrowser()
-  try {
-    const page = await (await browser.newContext()).newPage()
-    await page.goto((await ticketOf(carol)).body.data.url)
-    assert.equal(page.url(), `http://${hostOf(server.origin)}/`)
-    await page.waitForFunction('document.getElementById("said").textContent === "heard hello"')
-    assert.equal(await page.evaluate('document.cookie'), '')
-    await alice.delete(`/computers/${id}/exposures/${some}`)
-    await page.waitForFunction('document.title === "closed"', null, { timeout: PATIENCE_MS })
-    assert.equal((await page.goto(`http://${hostOf(server.origin)}/`))!.status(), 404)
-  } finally {
-    await browser.close()
-  }
-})
+test(
+  'a page with a WebSocket opens in Chromium and closes when permission is lost',
+  { skip: !hasChromium },
+  async () => {
+    const some = await teamOf(alice, [[carol, 'member']])
+    await alice.post(`/computers/${id}/exposures`, { workspace_id: some, capabilities: ['ports'] })
+    const browser = await openBrowser()
+    try {
+      const page = await (await browser.newContext()).newPage()
+      await page.goto((await ticketOf(carol)).body.data.url)
+      assert.equal(page.url(), `http://${hostOf(server.origin)}/`)
+      await page.waitForFunction('document.getElementById("said").textContent === "heard hello"')
+      assert.equal(await page.evaluate('document.cookie'), '')
+      await alice.delete(`/computers/${id}/exposures/${some}`)
+      await page.waitForFunction('document.title === "closed"', null, { timeout: PATIENCE_MS })
+      assert.equal((await page.goto(`http://${hostOf(server.origin)}/`))!.status(), 404)
+    } finally {
+      await browser.close()
+    }
+  },
+)
 
-test('offline: a list says so, a preview is 504', async () => {
+test('while offline, lists report it and previews return 504', async () => {
   const cookie = cookieOf(await enter(alice))
   await daemon[Symbol.asyncDispose]()
   await until(async () => (await alice.get(`/computers/${id}`)).body.data.connection === 'offline', Boolean)

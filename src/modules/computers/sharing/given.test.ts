@@ -10,7 +10,7 @@ let server: TestServer
 let alice: Person
 let bob: Person
 let mallory: Person
-/** Alice's, with bob and mallory as members. */
+/** Alice's, with Bob and Mallory as members. */
 let team: string
 const stack = new AsyncDisposableStack()
 
@@ -29,7 +29,7 @@ after(() => stack.disposeAsync())
 const DIGEST = `sha256:${'ab'.repeat(32)}`
 const model = { engine: 'llama', size_bytes: 1, context_length: 4096, quantization: null, loaded: false, embeds: false }
 
-/** A machine that says of itself that it has this model, and answers with its own name. */
+/** A machine that claims to have this model and replies with its own name. */
 const daemonOf =
   (name: string, digest: string | null): Answerer =>
   async ({ op }, stream) => {
@@ -70,21 +70,21 @@ const map = async (who: Caller, { id, modelId }: Box, slug: string | null) => {
   })
   return [status, body.error ? (body.error.code ?? body.error.type) : body.data.mapping]
 }
-/** The one who answers a call of this model: the name of a machine, or a status. */
+/** The machine that answers a call of this model, or the error status. */
 async function answers(who: Caller, name: string): Promise<string | number> {
   const messages = [{ role: 'user', content: 'a secret' }]
   const { status, body } = await who.post('/inference/text', { model: name, messages, max_output_tokens: 5 })
   return status === 200 ? body.data.text : status
 }
 
-test('a computer that is given answers for no model of the platform until its new owner says so', async () => {
+test('a transferred computer serves no mapped model until its new owner maps it', async () => {
   const trap = await box(mallory, 'Trap')
   assert.deepEqual(await map(mallory, trap, 'openai/gpt-5-mini'), [200, 'openai/gpt-5-mini'])
   assert.equal(await answers(mallory, 'openai/gpt-5-mini'), 'Trap')
   assert.equal((await mallory.post(`/computers/${trap.id}/transfer`, { user_id: bob.id })).status, 200)
   assert.equal(await answers(bob, 'openai/gpt-5-mini'), 404)
   assert.equal(await answers(mallory, 'openai/gpt-5-mini'), 404)
-  // The former owner says it again.
+  // The former owner tries again.
   assert.deepEqual(await map(mallory, trap, 'openai/gpt-5-mini'), [404, 'not_found'])
   const { data } = (await bob.get(`/computers/${trap.id}/local-inference/models`)).body
   assert.deepEqual(
@@ -98,7 +98,7 @@ test('a computer that is given answers for no model of the platform until its ne
   assert.equal(await answers(bob, 'openai/gpt-5-mini'), 'Trap')
 })
 
-test('in a workspace its admins say what answers for a model of the platform, as they bring providers', async () => {
+test('in a workspace, only admins map models, as they add providers', async () => {
   const paired = await box(mallory, 'Paired', null, team)
   const given = await box(mallory, 'Given')
   assert.deepEqual(await map(mallory, given, 'openai/gpt-5'), [200, 'openai/gpt-5'])
@@ -117,7 +117,7 @@ test('in a workspace its admins say what answers for a model of the platform, as
   assert.deepEqual(await map(alice, paired, null), [200, null])
 })
 
-test('nobody else’s computer takes the name of a local model from one’s own, whatever it says that it has', async () => {
+test('another user’s computer can’t take over the name of your local model', async () => {
   await box(alice, 'Own', DIGEST)
   const lent = await box(mallory, 'Lent', DIGEST)
   await mallory.post(`/computers/${lent.id}/exposures`, { workspace_id: team, capabilities: ['inference'] })
@@ -127,7 +127,7 @@ test('nobody else’s computer takes the name of a local model from one’s own,
   for (let i = 0; i < 8; i++) assert.equal(await answers(alice, 'local/tiny'), 'Own')
 })
 
-test('of several lenders none answers for the others: their models of one name are asked for by the computer’s', async () => {
+test('models of different lenders with the same name must be called by computer', async () => {
   const erin = await server.person('Erin')
   const dora = await server.person('Dora')
   const guild = await teamOf(alice, [
@@ -146,13 +146,13 @@ test('of several lenders none answers for the others: their models of one name a
   await lend(erin, forge)
   const doras = await dora.key({ workspace_id: guild })
   const answered = new Set<string | number>()
-  // The machines of one lender have one model, as they say.
+  // One lender's machines share a model.
   for (let i = 0; i < 20 && answered.size < 2; i++) answered.add(await answers(doras, 'local/tiny'))
   assert.deepEqual([...answered].toSorted(), ['Forge', 'Mill'])
   assert.deepEqual(await map(erin, mill, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
   assert.equal(await answers(doras, 'openai/gpt-5-nano'), 'Mill')
 
-  // Somebody else lends one that claims to be the same, in name, in digest and for a model of the platform.
+  // Another user lends a machine with the same name, digest and mapping.
   const decoy = await box(mallory, 'Decoy', DIGEST)
   await lend(mallory, decoy)
   assert.deepEqual(await map(mallory, decoy, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
@@ -168,18 +168,18 @@ test('of several lenders none answers for the others: their models of one name a
     assert.match(body.error.message, choice)
   }
   assert.equal(await answers(doras, 'local/mill/tiny'), 'Mill')
-  // The name means the same model to whoever has it.
+  // The name refers to the same model.
   for (let i = 0; i < 8; i++) assert.notEqual(await answers(erin, 'local/tiny'), 'Decoy')
 })
 
-test('machines of two workspaces are no one model either, though each is its own workspace’s', async () => {
+test('machines of two workspaces don’t form one model', async () => {
   const [fay, gwen] = [await server.person('Fay'), await server.person('Gwen')]
   const loom = await box(gwen, 'Loom', DIGEST, await teamOf(gwen, [[fay, 'member']]))
   assert.equal(await answers(fay, 'local/tiny'), 'Loom')
   await box(mallory, 'Snare', DIGEST, await teamOf(mallory, [[fay, 'member']]))
   assert.equal(await answers(fay, 'local/tiny'), 404)
   assert.equal(await answers(fay, 'local/loom/tiny'), 'Loom')
-  // The machines of a workspace have the name in it.
+  // Within the workspace, the name works.
   const { owner } = (await gwen.get(`/computers/${loom.id}`)).body.data
   const held = await fay.key({ workspace_id: owner.id })
   for (let i = 0; i < 8; i++) assert.equal(await answers(held, 'local/tiny'), 'Loom')

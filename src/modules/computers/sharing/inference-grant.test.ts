@@ -1,4 +1,3 @@
-/** Each route of local models needs the grant `inference`, reading included. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { pairedComputer, teamOf } from '#test/makers.ts'

@@ -14,7 +14,6 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** A cloud computer of alice's on another host, as its row has it. */
 async function elsewhere(host: string, lifecycle: string): Promise<string> {
   const { id } = await pairedComputer(alice)
   const { pool } = server.app.engine.postgres
@@ -26,7 +25,7 @@ async function elsewhere(host: string, lifecycle: string): Promise<string> {
   return id
 }
 
-test('a workspace gets no more cloud computers by transfer than it may have, however many come at once', async () => {
+test('concurrent transfers can’t exceed a workspace’s limit of cloud computers', async () => {
   const boxes = await Promise.all([1, 2, 3].map(() => elsewhere('h', 'stopped')))
   const give = (id: string) => alice.post(`/computers/${id}/transfer`, { workspace_id: team })
   const answers = await Promise.all(boxes.map(give))
@@ -38,7 +37,7 @@ test('a workspace gets no more cloud computers by transfer than it may have, how
   assert.equal((await give(id)).status, 200, 'machines that were paired count by themselves')
 })
 
-test('a computer whose host is gone is not said to start or to stop, and can be let go', async () => {
+test('a computer on a lost host can’t be started or stopped but can be deleted', async () => {
   const [stopped, running] = [await elsewhere('gone', 'stopped'), await elsewhere('gone', 'running')]
   const ask = async (id: string, verb: string) => {
     const { status, body } = await alice.post(`/computers/${id}/${verb}`)
@@ -49,7 +48,7 @@ test('a computer whose host is gone is not said to start or to stop, and can be 
   assert.deepEqual(await ask(running, 'start'), [200, 'running'])
   assert.equal((await alice.get(`/computers/${stopped}`)).body.data.lifecycle, 'stopped')
   assert.equal((await alice.delete(`/computers/${running}`)).status, 200)
-  // A server on that host has come.
+  // A server on that host starts.
   const { pool } = server.app.engine.postgres
   await pool.query(
     `insert into leases (name, holder, expires_at) select 'cloud_computers.gone', id, now() + interval '1 min' from processes limit 1`,

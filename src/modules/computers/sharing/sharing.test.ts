@@ -15,7 +15,7 @@ const ids = ({ body }: { body: { data: { id: string }[] } }) => body.data.map(({
 const expose = (id: string, capabilities: string[], workspace_id = team) =>
   alice.post(`/computers/${id}/exposures`, { workspace_id, capabilities })
 
-test('alice lets a workspace use her computer: bob may what she grants, vera sees it, carol does not know of it', async () => {
+test('exposing a computer: members get the capabilities, viewers see it, strangers don’t', async () => {
   const { id } = await pairedComputer(alice)
   assert.equal((await bob.get(`/computers/${id}`)).status, 404)
   const made = await expose(id, ['terminal', 'exec', 'exec'])
@@ -35,7 +35,7 @@ test('alice lets a workspace use her computer: bob may what she grants, vera see
   const { data: alices } = (await alice.get(`/computers/${id}`)).body
   assert.equal(alices.my_capabilities.length, 7)
 
-  // Lists by the same rule.
+  // Lists follow the same rule.
   assert.ok(ids(await bob.get('/computers')).includes(id))
   assert.ok(ids(await bob.get(`/computers?workspace_id=${team}`)).includes(id))
   assert.deepEqual(ids(await bob.get('/computers?owner=me')), [])
@@ -43,7 +43,7 @@ test('alice lets a workspace use her computer: bob may what she grants, vera see
   assert.equal((await carol.get(`/computers?workspace_id=${team}`)).status, 404)
   assert.ok(ids(await alice.get('/computers?owner=me')).includes(id))
 
-  // Being able to use it is no right to manage it.
+  // Use doesn't include management.
   for (const answer of [
     await bob.patch(`/computers/${id}`, { name: 'Mine' }),
     await bob.delete(`/computers/${id}`),
@@ -60,7 +60,7 @@ test('alice lets a workspace use her computer: bob may what she grants, vera see
   assert.equal((await alice.delete(`/computers/${id}/exposures/${team}`)).status, 404)
 })
 
-test('scopes and what the machine allows narrow what a caller may do', async () => {
+test('capabilities are limited by scopes and by what the machine allows', async () => {
   const { id } = await pairedComputer(alice, { allows: ['exec', 'fs_read'] })
   const of = async (scopes: string[]) =>
     (await (await alice.key({ scopes })).get(`/computers/${id}`)).body.data.my_capabilities
@@ -69,7 +69,7 @@ test('scopes and what the machine allows narrow what a caller may do', async () 
   assert.deepEqual(await of(['computer:read', 'computer:exec']), ['exec', 'fs_read'])
 })
 
-test('a key that is held to a workspace reaches what that one may use, and nothing else of the account', async () => {
+test('a workspace-limited key reaches only that workspace’s computers', async () => {
   const { id } = await pairedComputer(alice)
   const held = await alice.key({ workspace_id: team })
   assert.equal((await held.get(`/computers/${id}`)).status, 404)
@@ -81,7 +81,7 @@ test('a key that is held to a workspace reaches what that one may use, and nothi
   assert.equal((await (await alice.key({ workspace_id: other })).get(`/computers/${id}`)).status, 404)
 })
 
-test('a member who leaves the workspace, or is made a viewer, may no longer use what it may use', async () => {
+test('removed or demoted members can’t use the workspace’s computers', async () => {
   const some = await teamOf(alice, [
     [bob, 'member'],
     [vera, 'member'],
@@ -95,7 +95,7 @@ test('a member who leaves the workspace, or is made a viewer, may no longer use 
   assert.equal((await bob.get(`/computers/${id}`)).status, 404)
 })
 
-test('the admins of a workspace may do without a computer; they expose none of others', async () => {
+test('workspace admins can remove an exposed computer but not expose others’ computers', async () => {
   const some = await teamOf(alice, [[carol, 'admin']])
   const { id } = await pairedComputer(alice)
   await expose(id, ['exec'], some)
@@ -108,7 +108,7 @@ test('the admins of a workspace may do without a computer; they expose none of o
   assert.deepEqual([stranger.status, stranger.body.error.param], [404, 'workspace_id'])
 })
 
-test('a computer of a workspace is used by its members, and managed by its admins', async () => {
+test('a workspace’s computer is used by members and managed by admins', async () => {
   const { id } = await pairedComputer(bob, { workspace_id: team })
   assert.deepEqual((await alice.get(`/computers/${id}`)).body.data.owner, { type: 'workspace', id: team })
   assert.equal((await bob.get(`/computers/${id}`)).body.data.my_capabilities.length, 7)
@@ -122,7 +122,7 @@ test('a computer of a workspace is used by its members, and managed by its admin
   )
 })
 
-test('a transfer withdraws what was exposed; only its owner gives a computer away', async () => {
+test('a transfer removes all exposures, and only the owner can transfer', async () => {
   const { id } = await pairedComputer(alice)
   await expose(id, ['exec'])
   assert.deepEqual(code(await alice.post(`/computers/${id}/transfer`, {})), [400, 'missing_parameter'])
@@ -141,7 +141,7 @@ test('a transfer withdraws what was exposed; only its owner gives a computer awa
   assert.deepEqual(code(await bob.post(`/computers/${id}/transfer`, { user_id: bob.id })), [403, 'insufficient_role'])
 })
 
-test('a computer that is let go is gone: for lists, for those who used it, and for its machine', async () => {
+test('a deleted computer disappears from lists, for its users, and for its machine', async () => {
   const { id, credential } = await pairedComputer(alice)
   await expose(id, ['exec'])
   const { db } = server.app.engine.postgres
@@ -156,7 +156,7 @@ test('a computer that is let go is gone: for lists, for those who used it, and f
   assert.deepEqual(await endedLinks(db, [{ ...machine, epoch: 0 }]), [{ ...machine, replaced: false }])
 })
 
-test('a workspace that goes takes its computers along, and what it was allowed', async () => {
+test('deleting a workspace deletes its computers and exposures', async () => {
   const some = await teamOf(alice, [[bob, 'member']])
   const { id: own } = await pairedComputer(alice, { workspace_id: some })
   const { id: exposed } = await pairedComputer(alice)
@@ -166,7 +166,7 @@ test('a workspace that goes takes its computers along, and what it was allowed',
   assert.deepEqual((await alice.get(`/computers/${exposed}`)).body.data.exposures, [])
 })
 
-test('all who reach a computer hear what becomes of it, and the audit keeps it', async () => {
+test('everyone with access gets a computer’s events, and they are audited', async () => {
   const events = readEvents(bob, `/realtime/subscribe?channels=workspace:${team}`)
   const heard: string[] = []
   assert.equal((await events.next()).value?.event, 'subscribed')
@@ -211,7 +211,7 @@ test('pages of computers are stable, newest first', async () => {
   assert.deepEqual(code(await erin.get(`/computers?owner=me&cursor=${cursor}`)), [400, 'invalid_cursor'])
 })
 
-test('a computer is found by its name by those who reach it, and by nobody else', async () => {
+test('only users with access find a computer by name', async () => {
   const { id } = await pairedComputer(alice, { name: 'Weaverbird' })
   const find = async (person: Person, more = '') => {
     const answer = await person.get(`/search?q=weaverbird&types=computer${more}`)

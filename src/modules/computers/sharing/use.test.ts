@@ -15,7 +15,7 @@ import type { Input } from '#daemon-protocol/operations.ts'
 
 const { server, twin, alice } = await twoServers()
 let home: Home
-/** The terminals for which a read request has reached the computer. */
+/** The terminals whose read request has reached the computer. */
 const readers = new Set<string>()
 let daemon: RunningDaemon
 /** Alice's. */
@@ -43,7 +43,7 @@ after(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-/** Grants the team these capabilities; none: it does not know of the computer. */
+/** Without capabilities, the team doesn't see the computer. */
 async function grant(capabilities: readonly string[]): Promise<void> {
   const at = `/computers/${id}/exposures`
   if (capabilities.length === 0) return void (await alice.delete(`${at}/${team}`))
@@ -73,18 +73,18 @@ function attached(
   })
 }
 
-/** Every way to use a command or a terminal, and what it needs. */
+/** Every way to use a command or terminal, with its required capability. */
 const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, terminal_id: string): Promise<string> }> = {
   'a command': {
     needs: 'exec',
     ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true' })),
   },
-  'a command that is followed': {
+  'a followed command': {
     needs: 'exec',
     ask: async (who) =>
       told(await who.post(`/computers/${id}/exec`, { command: 'true' }, { accept: 'text/event-stream' })),
   },
-  'a command in the background': {
+  'a background command': {
     needs: 'exec',
     ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true', background: true })),
   },
@@ -107,7 +107,7 @@ const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, termin
       },
     ]),
   ),
-  'a terminal live': {
+  'a live terminal': {
     needs: 'terminal',
     async ask(who, terminal_id) {
       const { status, socket } = await attached(who, terminal_id)
@@ -127,7 +127,7 @@ const opened = async (argv: readonly string[] = ['cat']): Promise<string> => {
   return body.data.terminal_id
 }
 
-test('every caller, by every way, gets exactly what was granted: members, their keys, keys of elsewhere, viewers, former members, strangers', async () => {
+test('every kind of caller gets exactly the granted capabilities in every way of use', async () => {
   const [vera, eve, carol] = [await server.person('Vera'), await server.person('Eve'), await server.person('Carol')]
   for (const [person, role] of [
     [vera, 'viewer'],
@@ -172,28 +172,28 @@ test('every caller, by every way, gets exactly what was granted: members, their 
   assert.deepEqual(wrong, [])
 })
 
-/** Somebody who uses the computer, and whether they still get anything of it. */
+/** An ongoing use of the computer. */
 interface Use {
-  /** Resolves with how it was taken from them. */
+  /** Resolves with the way in which it ended. */
   ends: Promise<string>
 }
 let marks = 0
-/** A command that runs for a minute; `runs` resolves once it has started. */
+/** A one-minute command. `runs` resolves once it started. */
 function lasting(): { command: string; runs: () => Promise<unknown> } {
   const file = join(home.folder, `runs-${++marks}`)
   return { command: `echo > ${file}; sleep 60`, runs: () => until(async () => existsSync(file), Boolean) }
 }
 const isRead = (terminal_id: string): Promise<unknown> => until(async () => readers.has(terminal_id), Boolean)
 
-/** The lasting uses: each begins something that would go on for a minute. */
+/** Uses that would last a minute. */
 const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
-  async 'a command that is waited for'(who) {
+  async 'a foreground command'(who) {
     const { command, runs } = lasting()
     const ends = who.post(`/computers/${id}/exec`, { command }).then(told)
     await runs()
     return { ends }
   },
-  async 'a command that is followed'(who) {
+  async 'a followed command'(who) {
     const response = await fetch(`${who.origin}/v1/computers/${id}/exec`, {
       method: 'POST',
       headers: { ...who.headers, accept: 'text/event-stream', 'content-type': 'application/json' },
@@ -211,7 +211,7 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
     })()
     return { ends }
   },
-  async 'a command in the background'(who) {
+  async 'a background command'(who) {
     const { body } = await who.post(`/computers/${id}/exec`, { command: 'echo up; sleep 60', background: true })
     const operation: string = body.data.id
     const { pool } = server.app.engine.postgres
@@ -221,13 +221,13 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
     const ends = until(row, ({ status }) => status !== 'running').then(({ error }) => error?.code ?? error?.type)
     return { ends }
   },
-  async 'a terminal live'(who) {
+  async 'a live terminal'(who) {
     const terminal_id = await opened()
     const { closed, status } = await attached(who, terminal_id)
     assert.equal(status, 'allowed')
     return { ends: closed!.then(String) }
   },
-  async 'a read that waits for the next word of a terminal'(who) {
+  async 'a waiting terminal read'(who) {
     const terminal_id = await opened()
     const ends = who
       .post(`/computers/${id}/terminal`, { action: 'read', terminal_id, from: 0, wait_ms: 30_000 })
@@ -237,17 +237,17 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
   },
 }
 
-/** The ways to lose the right, after which others still have it. */
+/** Ways to lose permission that don't affect others. */
 const LOSSES: Record<string, (who: { key: Caller & { keyId: string } }) => Promise<unknown>> = {
   'the grant is withdrawn': () => grant([]),
-  'the grant is another one': () => grant(['fs_read']),
+  'the grant changes': () => grant(['fs_read']),
   'its user is made a viewer': () => alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' }),
   'its user is removed': () => alice.delete(`/workspaces/${team}/members/${bob.id}`),
   'the key is revoked': ({ key }) => bob.delete(`/api-keys/${key.keyId}`),
 }
 
 for (const [loss, lose] of Object.entries(LOSSES))
-  test(`every running use ends when ${loss}, at every process`, async () => {
+  test(`every running use ends in every process when ${loss}`, async () => {
     await grant(['exec', 'terminal'])
     const members = (await alice.get(`/workspaces/${team}/members`)).body.data as { user_id: string }[]
     if (!members.some(({ user_id }) => user_id === bob.id)) {
@@ -263,11 +263,11 @@ for (const [loss, lose] of Object.entries(LOSSES))
     )
     const owners = await attached(alice, await opened())
     await lose({ key })
-    // One that ran to its own end would say 200, or never end.
+    // A completed use would report 200 or never end.
     const ended = await Promise.all(uses.map(async ({ what, ends }) => ({ what, how: await ends })))
     for (const { what, how } of ended)
       assert.match(how, /^(40[134] |told|cut|1008|not_found|capability_denied|insufficient_role)/, `${what}: ${how}`)
-    // The owner still has the right, and keeps what is hers.
+    // The owner keeps access.
     let shown = ''
     const echo = new Promise((resolve) =>
       owners.socket!.on('message', (data: Buffer, binary) => {
@@ -279,7 +279,7 @@ for (const [loss, lose] of Object.entries(LOSSES))
     assert.equal(await Promise.race([owners.closed, echo]), 'still mine')
   })
 
-test('an agent’s commands end when its user loses the right, and it reads nothing of a terminal after that', async () => {
+test('an agent’s commands and terminal reads end when its user loses permission', async () => {
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
   await grant(['exec', 'terminal'])
   const policies = tools({ 'computers.exec': 'allow', 'computers.terminal': 'allow' })
@@ -309,7 +309,7 @@ test('an agent’s commands end when its user loses the right, and it reads noth
     assert.equal(last, 'run.completed')
     const { data } = (await bob.get(`/chats/${chat}/messages?limit=100`)).body
     const [listed, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]
-    // The terminal is the newest, and there are more than a page has.
+    // The newest terminal is on the first of several pages.
     assert.ok(listed!.output.data.some((one: { terminal_id: string }) => one.terminal_id === terminal_id))
     assert.deepEqual(
       outputs.map(({ is_error, output }) => [is_error, output.error?.type]),

@@ -20,7 +20,7 @@ const done = async (body: object, caller: Caller = alice) => {
 }
 const open = (more: object = {}) =>
   done({ action: 'open', shell: '/bin/sh', env: { PS1: '$ ' }, name: 'work', ...more })
-/** The whole output, once it holds this. */
+/** Returns all output once it matches. */
 async function readUntil(terminal_id: string, holds: RegExp, caller: Caller = alice): Promise<string> {
   let all = ''
   let from = 0
@@ -34,7 +34,7 @@ async function readUntil(terminal_id: string, holds: RegExp, caller: Caller = al
 
 interface Viewer {
   socket: WebSocket
-  /** All bytes that came. */
+  /** All received bytes. */
   text(): string
   events: { type: string; [field: string]: unknown }[]
   closed: Promise<number>
@@ -62,7 +62,7 @@ async function attach(caller: Caller, terminal_id: string, query = '', of = id):
   return { socket, text: () => Buffer.concat(parts).toString(), events, closed }
 }
 
-test('alice opens a terminal, types into it, reads it by offsets, and sees its screen', async () => {
+test('a terminal can be opened, typed into, read by offset and viewed', async () => {
   const opened = await open({ cols: 100, rows: 30 })
   const { terminal_id } = opened
   assert.deepEqual([opened.status, opened.cols, opened.rows, opened.name], ['open', 100, 30, 'work'])
@@ -89,16 +89,16 @@ test('alice opens a terminal, types into it, reads it by offsets, and sees its s
   assert.equal(stranger.status, 404, stranger.text)
 })
 
-test('input that was typed with a number is not typed again with the same one', async () => {
+test('input with a repeated number is typed once', async () => {
   const { terminal_id } = await open()
   for (const seq of [1, 1, 2, 2]) await done({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
   const text = await readUntil(terminal_id, /typed-20\r/)
-  // The shell may say its prompt after what was typed, and so before its output.
+  // The shell may print its prompt between the input's echo and the output.
   assert.equal(text.match(/typed-10\r/g)?.length, 1)
   await done({ action: 'close', terminal_id })
 })
 
-test('a viewer gets the screen and then what comes; two viewers see the same; it can go on from an offset', async () => {
+test('viewers get the screen, then live output, and can resume from an offset', async () => {
   const { terminal_id } = await open()
   const first = await attach(alice, terminal_id)
   await until(
@@ -146,7 +146,7 @@ test('a viewer gets the screen and then what comes; two viewers see the same; it
   await resumed.closed
 })
 
-test('only users with the terminal right attach, and losing it detaches them', async () => {
+test('only users with the terminal capability can attach, and losing it detaches them', async () => {
   const { terminal_id } = await open()
   const refused = (caller: Caller) =>
     attach(caller, terminal_id).then(
@@ -174,7 +174,7 @@ test('only users with the terminal right attach, and losing it detaches them', a
   await done({ action: 'close', terminal_id })
 })
 
-test('a terminal goes on while its daemon is another, and so does its viewer', async () => {
+test('a terminal and its viewer survive a daemon restart', async () => {
   const { terminal_id } = await open()
   const viewer = await attach(alice, terminal_id)
   viewer.socket.send(Buffer.from('echo before-$((1+1))\r'))
@@ -196,7 +196,7 @@ test('a terminal goes on while its daemon is another, and so does its viewer', a
   await done({ action: 'close', terminal_id })
 })
 
-test('input that is typed while the link is broken comes to the program when it is back, once, whoever counts', async () => {
+test('input typed while the link is broken reaches the program once after it is back', async () => {
   await using proxy = await proxyTo(server.origin)
   await using own = daemonHome()
   const paired = await pairedComputer(alice)
@@ -214,7 +214,7 @@ test('input that is typed while the link is broken comes to the program when it 
   await sees('ready')
   const lines: string[] = []
   for (let round = 1; round <= 4; round++) {
-    // Half-open: what is sent from here on is lost, and nobody knows.
+    // Half-open: everything sent from now on is silently lost.
     proxy.stall('now')
     const swallowed = proxy.swallowed()
     const written = terminal({
@@ -237,7 +237,7 @@ test('input that is typed while the link is broken comes to the program when it 
       lines.push(`${what} ${round}`)
       await sees(`${what} ${round}`)
     }
-    // The viewer hears its own number, and nothing of the others.
+    // Viewers only get acknowledgments of their own input.
     await until(
       async () => viewer.events.filter(({ type }) => type === 'typed').map(({ seq }) => seq),
       (seqs) => seqs.at(-1) === round,
@@ -253,7 +253,7 @@ test('input that is typed while the link is broken comes to the program when it 
   viewer.socket.close()
 })
 
-test('a viewer that reads nothing slows neither the program nor others', async () => {
+test('a viewer that doesn’t read slows neither the program nor other viewers', async () => {
   const { terminal_id } = await open()
   const slow = await attach(alice, terminal_id)
   slow.socket.pause()

@@ -28,7 +28,7 @@ interface Open {
   text(): string
   closed: Promise<number>
 }
-/** Opens a terminal as a page does: by an address, with an origin that the browser adds. */
+/** Opens a terminal like a page: by URL, with the browser's `Origin`. */
 function open(url: string, headers: Record<string, string> = { origin: 'https://page.example' }): Promise<Open> {
   const socket = new WebSocket(url, { headers })
   const parts: Buffer[] = []
@@ -49,10 +49,10 @@ const refused = (url: string, headers?: Record<string, string>) =>
     (error: { status?: number }) => error.status,
   )
 
-test('a ticket opens one terminal from any page, by any process, once', async () => {
+test('a ticket opens one terminal once, from any page and process', async () => {
   const url = await urlOf(alice)
   assert.match(url, /^ws:\/\/.*\/attach\?ticket=[0-9A-Za-z]{43}$/)
-  // The ticket is none of another terminal, nor of another computer.
+  // The ticket is bound to this terminal and computer.
   assert.equal(await refused(url.replace(terminal_id, 'other')), 410)
   const elsewhere = await pairedComputer(alice)
   assert.equal(await refused(url.replace(id, elsewhere.id)), 410)
@@ -69,13 +69,13 @@ test('a ticket opens one terminal from any page, by any process, once', async ()
   assert.equal(await refused(url), 410)
   for (const wrong of ['', 'x', 'x'.repeat(43), `${url.slice(-43)}%00`])
     assert.equal(await refused(url.replace(/ticket=.*/, `ticket=${wrong}`)), 410, wrong)
-  // The ticket is no key of anything else.
+  // The ticket isn't an API key.
   const ticket = (await urlOf(alice)).slice(-43)
   assert.equal((await caller(server.origin, { authorization: `Bearer ${ticket}` }).get('/me')).status, 401)
   assert.equal((await server.stranger.get(`/computers/${id}?ticket=${ticket}`)).status, 401)
 })
 
-test('a ticket is over after a minute', async () => {
+test('a ticket expires after a minute', async () => {
   const url = await urlOf(alice)
   const { pool } = server.app.engine.postgres
   await pool.query(`update computer_tickets set expires_at = now() where terminal_id = $1 and not entered`, [
@@ -84,7 +84,7 @@ test('a ticket is over after a minute', async () => {
   assert.equal(await refused(url), 410)
 })
 
-test('only who may use terminals gets one, and it gives no more than they have', async () => {
+test('only users with the terminal capability get tickets, with their own permissions', async () => {
   assert.deepEqual(code(await ask(server.stranger)), [401, 'missing_credentials'])
   assert.deepEqual(code(await ask(carol)), [404, undefined])
   assert.deepEqual(code(await ask(vera)), [403, 'insufficient_role'])
@@ -126,7 +126,7 @@ test('a terminal opened by a ticket ends with the grant, the key or the session 
   assert.equal(await byGrant.closed, 1008)
 })
 
-test('a key that expires takes along what its tickets opened', async () => {
+test('an expired key ends the terminals its tickets opened', async () => {
   const key = await alice.key({ expires_at: new Date(Date.now() + 15_000).toISOString() })
   const page = await open(await urlOf(key))
   assert.equal(await page.closed, 1008)

@@ -32,7 +32,7 @@ const code = ({ status, body }: { status: number; body: { error?: { code?: strin
 const isRoot = process.getuid?.() === 0 && existsSync('/usr/sbin/useradd')
 const username = `uk${process.pid}`
 
-test('alice makes, changes and removes a user of her computer', { skip: !isRoot && 'needs root' }, async () => {
+test('users of a computer can be created, changed and removed', { skip: !isRoot && 'needs root' }, async () => {
   const made = await alice.post(`/computers/${id}/users`, { username, shell: '/bin/sh' })
   try {
     assert.deepEqual(
@@ -41,7 +41,7 @@ test('alice makes, changes and removes a user of her computer', { skip: !isRoot 
       made.text,
     )
     assert.match(execFileSync('getent', ['passwd', username], { encoding: 'utf8' }), /:\/bin\/sh$/m)
-    // Nobody signs in there with a password.
+    // Password sign-in is locked.
     assert.match(execFileSync('getent', ['shadow', username], { encoding: 'utf8' }), /^\w+:[!*]/)
     assert.deepEqual(code(await alice.post(`/computers/${id}/users`, { username })), [409, 'already_exists'])
     const listed = await alice.get(`/computers/${id}/users?limit=100`)
@@ -61,7 +61,7 @@ test('alice makes, changes and removes a user of her computer', { skip: !isRoot 
   assert.equal((await alice.get(`/computers/${id}/users/${username}`)).status, 404)
 })
 
-test('accounts of the system are out of reach, and others than the computer’s owner need the grant', async () => {
+test('system accounts can’t be managed, and non-owners need the capability', async () => {
   for (const name of ['root', 'daemon', 'nobody']) {
     assert.equal((await alice.get(`/computers/${id}/users/${name}`)).status, 404)
     const answer = await alice.delete(`/computers/${id}/users/${name}`)
@@ -86,7 +86,7 @@ const program = join(import.meta.dirname, '../../../../bin/uk')
 const runsAsNobody = isRoot && spawnSync(nobody[0]!, [...nobody.slice(1), 'sh', program, '--version']).status === 0
 
 test(
-  'a daemon that is not root lists users, and says why it changes none',
+  'a daemon without root lists users and reports why it can’t change them',
   { skip: !runsAsNobody && 'needs root, and a folder of this program that others may read' },
   async () => {
     await using home = daemonHome()

@@ -46,7 +46,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-test('alice makes a computer, runs commands in it, and it is one like any other', sandboxes, async () => {
+test('a created computer runs commands and behaves like any other', sandboxes, async () => {
   const [driver] = (await alice.get('/app/computer-drivers')).body.data
   assert.deepEqual([driver.driver, driver.available, driver.images], ['bubblewrap', true, ['host']])
   assert.equal((await alice.post('/computers', {})).status, 405)
@@ -91,7 +91,7 @@ test('alice makes a computer, runs commands in it, and it is one like any other'
   assert.equal((await exec(id, 'cat file')).stdout, 'kept\n')
 })
 
-test('a program in it sees nothing of the host, and can do nothing to it', sandboxes, async () => {
+test('programs can’t see or affect the host', sandboxes, async () => {
   const secret = createServer((socket) => socket.end('the host')).listen(0, '127.0.0.1')
   await new Promise((resolve) => secret.once('listening', resolve))
   const { port } = secret.address() as AddressInfo
@@ -116,7 +116,7 @@ test('a program in it sees nothing of the host, and can do nothing to it', sandb
   secret.close()
 })
 
-test('system calls that it has no use for are refused before the kernel looks at them', sandboxes, async () => {
+test('unneeded system calls are refused before they reach the kernel', sandboxes, async () => {
   const id = await make()
   const calls = { keyctl: [250, 219], bpf: [321, 280], io_uring_setup: [425, 425], mount: [165, 40], setns: [308, 268] }
   const column = process.arch === 'x64' ? 0 : 1
@@ -130,7 +130,7 @@ test('system calls that it has no use for are refused before the kernel looks at
 })
 
 test(
-  'with the internet it reaches neither the host, nor what is private, nor metadata of a cloud',
+  'internet access excludes the host, private networks and cloud metadata',
   needs(bubbles?.network.includes('internet') ?? false, 'pasta'),
   async () => {
     const secret = createServer((socket) => socket.end('the host')).listen(0, '0.0.0.0')
@@ -174,7 +174,7 @@ python3 t.py; ip xfrm policy flush 2>&1 | head -1`,
   },
 )
 
-test('a machine that was paired is started and stopped by its owner', async () => {
+test('paired computers can’t be started or stopped by the server', async () => {
   const { id } = await pairedBy(alice)
   for (const verb of ['start', 'stop', 'snapshots']) {
     const { status, body } = await alice.post(`/computers/${id}/${verb}`, {})
@@ -182,7 +182,7 @@ test('a machine that was paired is started and stopped by its owner', async () =
   }
 })
 
-test('a server that is restarted finds what runs, and starts again what ended meanwhile', sandboxes, async () => {
+test('a restarted server adopts running computers and restarts those that ended meanwhile', sandboxes, async () => {
   // A unique duration, so that leftovers of other runs don't match.
   const seconds = String(randomInt(1e7, 1e8))
   const id = await make()
@@ -205,7 +205,7 @@ test('a server that is restarted finds what runs, and starts again what ended me
   assert.equal((await exec(other, 'echo back')).stdout, 'back\n')
 })
 
-test('one that ends by itself is started again, and is in error where that is of no use', sandboxes, async () => {
+test('a crashed computer is restarted, and reports an error if that doesn’t help', sandboxes, async () => {
   const id = await make()
   const kill = () => alice.post(`/computers/${id}/exec`, { command: 'kill -9 -1', background: true })
   for (let death = 1; death < 3; death++) {
@@ -226,7 +226,7 @@ test('one that ends by itself is started again, and is in error where that is of
   await settles(id, 'running')
 })
 
-test('one that nobody uses is stopped, and one that does something is not', sandboxes, async () => {
+test('idle computers are stopped, busy ones aren’t', sandboxes, async () => {
   const id = await make({ idle_stop_seconds: 10 })
   const busy = await make({ idle_stop_seconds: 10 })
   const { id: operation } = (await alice.post(`/computers/${busy}/exec`, { command: 'sleep 60', background: true }))
@@ -236,7 +236,7 @@ test('one that nobody uses is stopped, and one that does something is not', sand
   await alice.post(`/operations/${operation}/cancel`)
 })
 
-test('a snapshot outlives its computer, and another one begins with it', sandboxes, async () => {
+test('a snapshot outlives its computer, and a new computer starts from it', sandboxes, async () => {
   const id = await make()
   await exec(
     id,
@@ -279,7 +279,7 @@ test('a snapshot outlives its computer, and another one begins with it', sandbox
   assert.equal(gone.status, 404)
 })
 
-test('options that this host cannot give are named when they are asked for', sandboxes, async () => {
+test('creating a computer with an unsupported option names that option', sandboxes, async () => {
   for (const [asked, param] of [
     [{ driver: 'none' }, 'driver'],
     [{ image: 'windows' }, 'image'],

@@ -42,7 +42,7 @@ async function restarted(id: string): Promise<void> {
   )
 }
 
-test('a computer puts links and pipes in the place of its state, and leads the server nowhere', sandboxes, async () => {
+test('links and pipes in a computer’s state folder don’t mislead the server', sandboxes, async () => {
   const id = await make()
   const victim = join(scratch, 'victim')
   writeFileSync(victim, 'mine', { mode: 0o600 })
@@ -64,46 +64,38 @@ test('a computer puts links and pipes in the place of its state, and leads the s
   }
 })
 
-test(
-  'a home is taken from a snapshot by those who might change the computer, and by nobody else',
-  sandboxes,
-  async () => {
-    const [vera, xavier, mara] = [
-      await server.person('Vera'),
-      await server.person('Xavier'),
-      await server.person('Mara'),
-    ]
-    const team = await teamOf(alice, [
-      [vera, 'viewer'],
-      [xavier, 'member'],
-      [mara, 'member'],
-    ])
-    const id = await make({ workspace_id: team })
-    await exec(id, 'echo secret > key')
-    const { result } = await snapshot(id)
-    const take = async (who: Pick<Person, 'post'>, more: object = {}) => {
-      const { status, body } = await who.post('/app/computers', { name: 'Mine', from_snapshot: result.id, ...more })
-      return [status, body.error?.code ?? body.error?.type]
-    }
-    assert.deepEqual((await vera.get('/app/computer-snapshots')).body.data.length, 1, 'she may know of it')
-    assert.deepEqual(await take(vera), [403, 'insufficient_role'])
-    assert.deepEqual(await take(await vera.key()), [403, 'insufficient_role'])
-    // A member without computer permissions.
-    await alice.patch(`/workspaces/${team}/members/${mara.id}`, { permissions: ['chat:read'] })
-    assert.deepEqual(await take(mara), [403, 'insufficient_role'])
-    // A key limited to another workspace.
-    const elsewhere = (await xavier.post('/workspaces', { name: 'Elsewhere' })).body.data.id
-    const held = await xavier.key({ workspace_id: elsewhere })
-    assert.deepEqual(await take(held, { workspace_id: elsewhere }), [404, 'not_found'])
-    const own = await cloudsOf(() => xavier).make({ from_snapshot: result.id })
-    assert.equal((await xavier.post(`/computers/${own}/exec`, { command: 'cat key' })).body.data.stdout, 'secret\n')
-    await xavier.delete(`/computers/${own}`)
-    await alice.delete(`/workspaces/${team}/members/${xavier.id}`)
-    assert.deepEqual(await take(xavier), [404, 'not_found'])
-  },
-)
+test('only members who can change a computer can clone its snapshots', sandboxes, async () => {
+  const [vera, xavier, mara] = [await server.person('Vera'), await server.person('Xavier'), await server.person('Mara')]
+  const team = await teamOf(alice, [
+    [vera, 'viewer'],
+    [xavier, 'member'],
+    [mara, 'member'],
+  ])
+  const id = await make({ workspace_id: team })
+  await exec(id, 'echo secret > key')
+  const { result } = await snapshot(id)
+  const take = async (who: Pick<Person, 'post'>, more: object = {}) => {
+    const { status, body } = await who.post('/app/computers', { name: 'Mine', from_snapshot: result.id, ...more })
+    return [status, body.error?.code ?? body.error?.type]
+  }
+  assert.deepEqual((await vera.get('/app/computer-snapshots')).body.data.length, 1, 'she may know of it')
+  assert.deepEqual(await take(vera), [403, 'insufficient_role'])
+  assert.deepEqual(await take(await vera.key()), [403, 'insufficient_role'])
+  // A member without computer permissions.
+  await alice.patch(`/workspaces/${team}/members/${mara.id}`, { permissions: ['chat:read'] })
+  assert.deepEqual(await take(mara), [403, 'insufficient_role'])
+  // A key limited to another workspace.
+  const elsewhere = (await xavier.post('/workspaces', { name: 'Elsewhere' })).body.data.id
+  const held = await xavier.key({ workspace_id: elsewhere })
+  assert.deepEqual(await take(held, { workspace_id: elsewhere }), [404, 'not_found'])
+  const own = await cloudsOf(() => xavier).make({ from_snapshot: result.id })
+  assert.equal((await xavier.post(`/computers/${own}/exec`, { command: 'cat key' })).body.data.stdout, 'secret\n')
+  await xavier.delete(`/computers/${own}`)
+  await alice.delete(`/workspaces/${team}/members/${xavier.id}`)
+  assert.deepEqual(await take(xavier), [404, 'not_found'])
+})
 
-test('a file of holes is kept and comes back as one, and one snapshot is made at a time', sandboxes, async () => {
+test('sparse files stay sparse in snapshots, which run one at a time', sandboxes, async () => {
   const id = await make()
   await exec(id, 'truncate -s 10T holes; head -c 30000000 /dev/urandom > full; echo end >> holes; sha256sum full > sum')
   const asked = await Promise.all([1, 2].map(() => alice.post(`/computers/${id}/snapshots`, {})))
@@ -116,7 +108,7 @@ test('a file of holes is kept and comes back as one, and one snapshot is made at
   assert.equal(stdout, '10995116277764\nend\nfull: OK\n1\n')
 })
 
-test('a program of the host that looks at the files of a computer outlives it', sandboxes, async () => {
+test('host programs that read a computer’s files aren’t killed with it', sandboxes, async () => {
   const id = await make()
   const reader = spawn('tail', ['-f', join(folder, id, 'log')], { stdio: 'ignore' })
   const script = spawn('sh', ['-c', 'sleep 1000; : "$0"', join(folder, id, 'home')], {
@@ -134,7 +126,7 @@ test('a program of the host that looks at the files of a computer outlives it', 
   process.kill(-script.pid!, 'SIGKILL')
 })
 
-test('each of many computers is looked after, however many there are', sandboxes, async () => {
+test('every computer is managed, even when there are many', sandboxes, async () => {
   const many = await Promise.all(Array.from({ length: 9 }, () => make()))
   const last = many.toSorted().at(-1)!
   await alice.post(`/computers/${last}/stop`)
@@ -147,7 +139,7 @@ test('each of many computers is looked after, however many there are', sandboxes
   await Promise.all(many.map((id) => alice.delete(`/computers/${id}`)))
 })
 
-test('a computer that opens connection after connection from inside keeps nobody out for long', sandboxes, async () => {
+test('a computer that floods the link socket doesn’t block others for long', sandboxes, async () => {
   const id = await make()
   const other = await make()
   // Connections that send nothing, half a request or a false credential, and never close.

@@ -33,7 +33,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-test('all that it started ends with it', sandboxes, async () => {
+test('all processes of a computer end with it', sandboxes, async () => {
   const id = await make()
   const command =
     'setsid -f env -i sleep 31415; (sleep 31415 &) ; setsid -f sh -c "trap : TERM HUP; sleep 31415; sleep 31415"; wait; sleep 31415'
@@ -45,7 +45,7 @@ test('all that it started ends with it', sandboxes, async () => {
   assert.deepEqual(processesWith(`computers/${id}/`), [])
 })
 
-test('a bomb of processes and a glutton of memory hurt only themselves', sandboxes, async () => {
+test('fork bombs and memory hogs affect only their own computer', sandboxes, async () => {
   const id = await make({ processes: 60, memory_mb: 256, cpu: 1 })
   const { data } = (await alice.get(`/computers/${id}`)).body
   const bomb = await exec(id, 'bomb() { bomb | bomb & }; bomb; sleep 1; echo over', { timeout_ms: 8_000 })
@@ -61,7 +61,7 @@ test('a bomb of processes and a glutton of memory hurt only themselves', sandbox
   assert.notEqual(eaten.exit_code, 0)
 })
 
-test('one that keeps more on the disk than it may is ended, and started to be cleaned up', sandboxes, async () => {
+test('a computer over its disk limit is stopped and can be started for cleanup', sandboxes, async () => {
   const id = await make({ disk_mb: 32 })
   const { limits } = (await alice.get(`/computers/${id}`)).body.data
   assert.equal(limits.disk_mb, 32)
@@ -110,7 +110,7 @@ test('one that keeps more on the disk than it may is ended, and started to be cl
   assert.deepEqual(small.body.error.details, { free_bytes: 16 * 1_048_576, needed_bytes: result.home_bytes })
 })
 
-test('however many run, a further one is made, and one that ends is missed', sandboxes, async () => {
+test('with many computers running, new ones start and crashed ones are noticed', sandboxes, async () => {
   const ids = await Promise.all(Array.from({ length: 10 }, () => make()))
   const last = await make()
   assert.equal((await exec(last, 'echo here')).stdout, 'here\n')

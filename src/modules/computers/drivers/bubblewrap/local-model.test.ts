@@ -28,7 +28,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-test('a computer of the instance answers with a local model', needs(there, 'bubblewrap'), async () => {
+test('a cloud computer serves a local model', needs(there, 'bubblewrap'), async () => {
   await bringEngine()
   const id = await make()
   const state = join(openHost(database.dataDir).folder, id, 'state')

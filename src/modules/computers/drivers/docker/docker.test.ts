@@ -53,7 +53,7 @@ after(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-test('alice makes a computer of an image, and it is one like any other', containers, async () => {
+test('a computer created from an image behaves like any other', containers, async () => {
   const [docker] = drivers
   assert.deepEqual([docker.driver, docker.available], ['docker', true], docker.reason)
   assert.deepEqual(docker.images, [IMAGE, 'localhost/missing:1'])
@@ -79,7 +79,7 @@ test('alice makes a computer of an image, and it is one like any other', contain
   assert.equal((await exec(id, 'cat file')).stdout, 'kept\n')
 })
 
-test('a program in it sees nothing of the host, and can do nothing to it', containers, async () => {
+test('programs can’t see or affect the host', containers, async () => {
   const secret = createServer((socket) => socket.end('the host')).listen(0, '127.0.0.1')
   await new Promise((resolve) => secret.once('listening', resolve))
   const { port } = secret.address() as AddressInfo
@@ -105,7 +105,7 @@ test('a program in it sees nothing of the host, and can do nothing to it', conta
   assert.notEqual(Config.User.split(':')[0], '0')
 })
 
-test('limits hold, and all that it started ends with it', containers, async () => {
+test('limits are enforced, and all processes end with the computer', containers, async () => {
   const id = await make({ memory_mb: 256, processes: 60 })
   const { HostConfig } = await engine(`/containers/${nameOf(id)}/json`)
   assert.deepEqual([HostConfig.Memory, HostConfig.PidsLimit], [268_435_456, 60])
@@ -139,7 +139,7 @@ test('limits hold, and all that it started ends with it', containers, async () =
 })
 
 test(
-  'with the internet it reaches neither the host, nor what is private, nor metadata of a cloud',
+  'internet access excludes the host, private networks and cloud metadata',
   needs(!here || drivers[0].network.includes('internet'), 'a bridge of the container engine'),
   async () => {
     if (!here) return
@@ -167,7 +167,7 @@ test(
   },
 )
 
-test('a server that is restarted finds what runs, and starts again what ended meanwhile', containers, async () => {
+test('a restarted server adopts running computers and restarts those that ended meanwhile', containers, async () => {
   const id = await make()
   const other = await make()
   await exec(id, 'setsid -f sleep 27183 > /dev/null 2>&1 < /dev/null')
@@ -185,7 +185,7 @@ test('a server that is restarted finds what runs, and starts again what ended me
   assert.equal((await exec(other, 'echo back')).stdout, 'back\n')
 })
 
-test('an image that is not there is said, and the computer can be deleted', containers, async () => {
+test('a missing image is reported, and the computer can be deleted', containers, async () => {
   const asked = await alice.post('/app/computers', { name: 'Box', image: 'localhost/missing:1' })
   const { status, error } = await ended(asked.body.data.id)
   assert.deepEqual([status, error.code], ['failed', 'not_supported'])

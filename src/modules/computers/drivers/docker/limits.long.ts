@@ -53,51 +53,47 @@ const isRunning = async (id: string): Promise<boolean> =>
     Names.some((name) => name.includes(id.toLowerCase())),
   )
 
-test(
-  'a container that keeps more on the disk than it may is ended, and started to be cleaned up',
-  containers,
-  async () => {
-    const id = await make({ disk_mb: 32 })
-    const { limits } = await read(id)
-    assert.equal(limits.disk_mb, 32)
-    const upload = (bytes: number) =>
-      alice.request('POST', `/computers/${id}/fs/upload?path=/home/user/up&overwrite=true`, Buffer.alloc(bytes, 1), {
-        'content-type': 'application/octet-stream',
-      })
-    const large = await upload(40_000_000)
-    assert.deepEqual([large.status, large.body.error.type], [507, 'storage_full'], large.text)
-    assert.equal((await upload(1_000)).status, 201)
-    const one = await exec(id, 'head -c 50000000 /dev/zero > one; stat -c %s one; rm one')
-    assert.equal(one.stdout, `${32 * MB}\n`)
-    // Only the home is writable.
-    assert.equal(
-      (await exec(id, 'for at in /x /etc/x /opt/x /var/x; do echo > $at; done 2>/dev/null; ls /x /etc/x')).stdout,
-      '',
-    )
-    if (limits.disk_enforced) return
-    // Files that appear and vanish meanwhile don't hide the rest.
-    const churn = '(while :; do mkdir -p churn/a/b/c; rm -r churn; done) &'
-    const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
-    await alice.post(`/computers/${id}/exec`, { command, background: true })
-    await settles(id, 'error')
-    assert.match((await read(id)).lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
-    assert.equal(await isRunning(id), false)
+test('a container over its disk limit is stopped and can be started for cleanup', containers, async () => {
+  const id = await make({ disk_mb: 32 })
+  const { limits } = await read(id)
+  assert.equal(limits.disk_mb, 32)
+  const upload = (bytes: number) =>
+    alice.request('POST', `/computers/${id}/fs/upload?path=/home/user/up&overwrite=true`, Buffer.alloc(bytes, 1), {
+      'content-type': 'application/octet-stream',
+    })
+  const large = await upload(40_000_000)
+  assert.deepEqual([large.status, large.body.error.type], [507, 'storage_full'], large.text)
+  assert.equal((await upload(1_000)).status, 201)
+  const one = await exec(id, 'head -c 50000000 /dev/zero > one; stat -c %s one; rm one')
+  assert.equal(one.stdout, `${32 * MB}\n`)
+  // Only the home is writable.
+  assert.equal(
+    (await exec(id, 'for at in /x /etc/x /opt/x /var/x; do echo > $at; done 2>/dev/null; ls /x /etc/x')).stdout,
+    '',
+  )
+  if (limits.disk_enforced) return
+  // Files that appear and vanish meanwhile don't hide the rest.
+  const churn = '(while :; do mkdir -p churn/a/b/c; rm -r churn; done) &'
+  const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
+  await alice.post(`/computers/${id}/exec`, { command, background: true })
+  await settles(id, 'error')
+  assert.match((await read(id)).lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
+  assert.equal(await isRunning(id), false)
 
-    await alice.post(`/computers/${id}/start`)
-    await settles(id, 'running')
-    const full = await upload(1_000)
-    assert.deepEqual([full.status, full.body.error.details.free_bytes], [507, 0])
-    assert.equal((await exec(id, 'rm -rf fill.* churn; ls')).stdout, 'up\n')
-    await until(
-      () => used(id),
-      (bytes) => bytes < 1_000_000,
-    )
-    assert.equal((await upload(1_000)).status, 201)
-    assert.equal(await lifecycle(id), 'running')
-  },
-)
+  await alice.post(`/computers/${id}/start`)
+  await settles(id, 'running')
+  const full = await upload(1_000)
+  assert.deepEqual([full.status, full.body.error.details.free_bytes], [507, 0])
+  assert.equal((await exec(id, 'rm -rf fill.* churn; ls')).stdout, 'up\n')
+  await until(
+    () => used(id),
+    (bytes) => bytes < 1_000_000,
+  )
+  assert.equal((await upload(1_000)).status, 201)
+  assert.equal(await lifecycle(id), 'running')
+})
 
-test('a home that does not fit begins no container, and one that fits begins it whole', containers, async () => {
+test('a computer is created from a snapshot only if its home fits the disk limit', containers, async () => {
   const id = await make({ disk_mb: 64 })
   await exec(id, 'head -c 20000000 /dev/urandom > kept; sha256sum kept > sum')
   const { status, result, error } = await snapshot(id)
@@ -126,7 +122,7 @@ test('a home that does not fit begins no container, and one that fits begins it 
   assert.equal((await ended((await alice.post(`/computers/${again}/snapshots`, {})).body.data.id)).status, 'succeeded')
 })
 
-test('what was removed while it was measured does not make the rest unknown', () => {
+test('files removed during a measurement don’t invalidate it', () => {
   assert.equal(totalOf({ code: 0, stdout: '4096\t/a\n8192\t/b\n12288\ttotal\n' }), 12_288)
   assert.equal(totalOf({ code: 1, stdout: '12288\ttotal\n' }), 12_288)
   assert.equal(totalOf({ code: 1, stdout: '' }), null)

@@ -67,7 +67,7 @@ const NUMBERS = {
 } as const
 
 for (const arch of ['x64', 'arm64'] as Arch[])
-  test(`on ${arch} a sandbox is refused what it has no use for`, () => {
+  test(`sandboxes on ${arch} are refused unneeded system calls`, () => {
     const filter = seccompFilter(arch)
     const asked = (name: keyof (typeof NUMBERS)['x64'], ...args: number[]) =>
       answerOf(filter, { number: NUMBERS[arch][name], arch: ARCHES[arch], args })
@@ -96,7 +96,7 @@ for (const arch of ['x64', 'arm64'] as Arch[])
     if (arch === 'x64') assert.equal(answerOf(filter, { number: 0x40000000, arch: ARCHES.x64 }), 'errno 1', 'as x32')
   })
 
-test('a jump that cannot be is found when the filter is made', () => {
+test('invalid jumps in a filter are rejected', () => {
   assert.throws(() => assemble([{ op: 'equal', value: 1, to: 'nowhere' }]), /no line is called nowhere/)
   const far = Array.from({ length: 300 }, () => ({ op: 'load', offset: 0 }) as const)
   assert.throws(

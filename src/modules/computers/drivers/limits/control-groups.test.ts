@@ -91,7 +91,7 @@ const limits = [
   ['cpu.max', '150000 100000'],
 ]
 
-test('root makes groups beside the services of the system, and moves nobody', () => {
+test('as root, groups are created next to system services and no process moves', () => {
   const { files, groups, at } = kernelOf({ own: '/system.slice/ukiyo.service', mine: '/' })
   assert.deepEqual(openControlGroups(files)!.make(box), [at('ukiyo/box/cgroup.procs')])
   assert.deepEqual([...groups.get(at('ukiyo/box'))!.values], limits)
@@ -99,11 +99,11 @@ test('root makes groups beside the services of the system, and moves nobody', ()
 })
 
 for (const [what, own] of [
-  ['a service that was delegated its group', '/system.slice/ukiyo.service'],
+  ['a service with a delegated group', '/system.slice/ukiyo.service'],
   ['a user’s service', '/user.slice/user-1000.slice/user@1000.service/app.slice/ukiyo.service'],
-  ['a container that may write its groups', '/'],
+  ['a container with writable groups', '/'],
 ])
-  test(`${what} has limits below it, and the server in a group of its own`, () => {
+  test(`${what} gets limits in subgroups, and the server moves to its own`, () => {
     const { files, groups, at } = kernelOf({ own: own!, mine: own! })
     const opened = openControlGroups(files)!
     const [procs] = opened.make(box)
@@ -121,7 +121,7 @@ for (const [what, own] of [
     assert.deepEqual(openControlGroups(later.files)!.make(box), [later.at(`${own}/ukiyo/box/cgroup.procs`)])
   })
 
-test('nothing is limited, and nobody moved, where the group is not the server’s alone, or lacks a controller', () => {
+test('without an exclusive group with all controllers, nothing is limited or moved', () => {
   const scope = '/user.slice/user-1000.slice/user@1000.service/app.slice/app-terminal.scope'
   const login = kernelOf({ own: scope, mine: scope })
   assert.equal(openControlGroups(login.files), null)

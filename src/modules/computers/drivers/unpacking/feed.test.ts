@@ -7,7 +7,7 @@ import { feed } from './feed.ts'
 
 const parts = (amount: number): Readable => Readable.from(Array.from({ length: amount }, () => Buffer.alloc(65_536)))
 
-test('a program that stops reading before the end has all that it takes, and the rest is read by nobody', async () => {
+test('a program that stops reading early succeeds, and the rest is discarded', async () => {
   for (const count of [0, 1, 100_000]) {
     const child = spawn('head', ['-c', String(count)], { stdio: ['pipe', 'ignore', 'inherit'] })
     const closed = once(child, 'close')
@@ -18,7 +18,7 @@ test('a program that stops reading before the end has all that it takes, and the
   }
 })
 
-test('a source that breaks off on its way is told, and the program does not wait for more', async () => {
+test('a broken source is reported, and the program doesn’t wait for more input', async () => {
   const child = spawn('cat', { stdio: ['pipe', 'ignore', 'inherit'] })
   const closed = once(child, 'close')
   const from = Readable.from(

@@ -35,13 +35,13 @@ async function away(server: TestServer, alice: Caller, computerId: string): Prom
 
 /** What happens while the command's computer is offline, in order. */
 const ORDERS = {
-  'cancelled, then the server starts anew': ['cancel', 'restart'],
-  'the server starts anew, then it is cancelled': ['restart', 'cancel'],
-  'its key is revoked, then the server starts anew': ['revoke', 'restart'],
+  'canceled, then the server restarts': ['cancel', 'restart'],
+  'the server restarts, then it is canceled': ['restart', 'cancel'],
+  'its key is revoked, then the server restarts': ['revoke', 'restart'],
 } as const
 
 for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
-  test(`a command in the background is ended with all that it started when its computer is back: ${what}`, async () => {
+  test(`an unwanted background command and its children end once its computer reconnects: ${what}`, async () => {
     await using database = await testDatabase()
     await using home: Home = daemonHome()
     let server = await testServer({ database })

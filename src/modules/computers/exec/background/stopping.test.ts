@@ -52,7 +52,7 @@ async function stops(server: TestServer): Promise<void> {
   assert.equal(how, undefined, `it waits for ${server.app.down}`)
 }
 
-test('a server stops at once while computers are in use, and the next one goes on with their commands', async () => {
+test('a server stops at once while computers are in use, and the next one continues their commands', async () => {
   await using database = await testDatabase()
   await using home = daemonHome()
   const first = await testServer({ database, environment: { UK_DRAIN_SECONDS: '600' } })
@@ -76,7 +76,7 @@ test('a server stops at once while computers are in use, and the next one goes o
   await until(status, (now) => now === 'cancelled')
 })
 
-test('so it does with cloud computers, whose links come in by sockets of the machine', bubbles, async () => {
+test('the same holds for cloud computers linked over local sockets', bubbles, async () => {
   await using database = await testDatabase()
   const options = { database, environment: { UK_DRAIN_SECONDS: '1', UK_COMPUTER_DRIVERS: 'bubblewrap' } }
   const first = await testServer(options)

@@ -207,7 +207,7 @@ test('the table covers every route of a computer, and routes that call it declar
   }
 })
 
-test('every route ends by its own limit while the daemon only answers pings', async () => {
+test('every route ends at its own limit while the daemon only answers pings', async () => {
   await tryAll(alice, async () => {})
 })
 
