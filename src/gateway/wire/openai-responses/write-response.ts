@@ -51,14 +51,13 @@ export type Ending = Exclude<FinishReason, 'error'>
 export const incompleteReason = (reason: Ending): string | null =>
   reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null
 
-export function endResponse(response: Json, reason: Ending, output: readonly Json[], usage: Usage | null): Json {
+export function endResponse(response: Json, reason: Ending, usage: Usage | null): Json {
   const incompleteFor = incompleteReason(reason)
   return {
     ...response,
     status: incompleteFor === null ? 'completed' : 'incomplete',
     completed_at: incompleteFor === null ? Math.floor(Date.now() / 1000) : null,
     incomplete_details: incompleteFor === null ? null : { reason: incompleteFor },
-    output,
     usage: writeUsage(usage ?? usageOf({})),
   }
 }
@@ -75,11 +74,10 @@ const codes: Partial<Record<Problem['kind'], string>> = {
 
 export const codeOf = ({ kind }: Problem): string => codes[kind] ?? 'server_error'
 
-export const failResponse = (response: Json, problem: Problem, output: readonly Json[], usage: Usage | null): Json => ({
+export const failResponse = (response: Json, problem: Problem, usage: Usage | null): Json => ({
   ...response,
   status: 'failed',
   error: { code: codeOf(problem), message: problem.message },
-  output,
   usage: usage === null ? null : writeUsage(usage),
 })
 
@@ -98,5 +96,5 @@ export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   if (output.length === 0) output.push(items.whole({ type: 'text', text: '' }, 0))
   const last = output.at(-1)!
   if (incompleteReason(reason as Ending) !== null && last['type'] !== 'reasoning') last['status'] = 'incomplete'
-  return endResponse(beginResponse(about), reason as Ending, output, answer.usage)
+  return { ...endResponse(beginResponse(about), reason as Ending, answer.usage), output }
 }
