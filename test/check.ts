@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, format and unused code in parallel. Prints each tool's output when it ends. */
+/** `npm run check`: types, lint, format, unused code and wording in parallel. Prints each tool's output when it ends. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -18,6 +18,7 @@ const checks: [string, string[]][] = [
   ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
   ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
+  ['wording', ['--disable-warning=ExperimentalWarning', 'test/wording/wording.ts']],
 ]
 
 const results = await Promise.all(

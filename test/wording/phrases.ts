@@ -1,0 +1,26 @@
+/** Phrases that readers stumble over, and what to write instead. A match can be right; the limits leave room for it. */
+export const phrases: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\b(?:any|every|no|some)body\b/gi, 'anyone, everyone, no one, a member, another user'],
+  [/\bwho(?:m|so)?ever\b|\bwh(?:at|ich)ever\b/gi, 'anyone who, the user, any'],
+  [/(?:^|[.:;] )(?:Of|Those|What|Who|Whom|Whose) [a-z]+ /gm, 'a sentence that starts with its subject'],
+  [/\bof (?:hers|his|its own|one['’]s own|ours|theirs|yours)\b/gi, 'your, their, its, a separate'],
+  [/\b(?:at hand|by and by|for good|in vain|no more|of late)\b/gi, 'permanently, no longer, recently, available'],
+  [/\b(?:are|is|was|were) no [a-z]+\b/gi, 'isn’t a …'],
+  [
+    /\b(?:lay|lies?|stands?|stood) (?:above|as|at|before|behind|below|beside|by|in|on|there|under)\b/gi,
+    'is stored in, is next to, is under',
+  ],
+  [/\b(?:are|be|been|is|was|were) told\b|\btells? (?:how|it|of|what|whether|which)\b/gi, 'reports, receives, returns'],
+  [/\bbeg(?:an|ins?|un)\b/gi, 'start'],
+  [/\b(?:go|goes|going|gone|went) on\b/gi, 'continue'],
+  [/\b(?:by|of) itself\b/gi, 'automatically'],
+  [/\bat most\b/gi, 'up to, no more than'],
+  [/\bthrow(?:ing|n|s)? away\b|\bput (?:in|into) the place of\b/gi, 'discard, replace'],
+  [/\b(?:are|is) said\b|\bsaid (?:of|to be)\b|\bsays? so\b/gi, 'states, reports'],
+  [/\bheld (?:against|back|to)\b/gi, 'compared with, delayed, limited to'],
+  [/\b(?:dearer|deeds?|heed|hitherto|mend(?:ed|ing|s)?|reins|thereby|thereof)\b/gi, 'action, fix, higher-priced'],
+  [/\bthat (?:are|has|have|is|was|were) [a-z]+ed\b/gi, 'the adjective before the noun'],
+  [/\bone (?:can|has|is|may|was)\b|\bone['’]s\b/gi, 'you can, your'],
+  [/\bas (?:it (?:is|stands|was)|they (?:are|stand|were))\b/gi, 'unchanged'],
+  [/\b(?:are|has|is) gone\b/gi, 'was deleted'],
+]
