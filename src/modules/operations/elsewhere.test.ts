@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ import { ended } from '#test/operations/ended.ts'
 import { endless, worksService } from '#test/operations/works.ts'
 import { caller, testServer } from '#test/server.ts'
 
-/** A server in a process of its own, in the middle of two operations. */
+/** A server in its own process, with two running operations. */
 async function serverElsewhere({ connection, dataDir }: TestDatabase) {
   const child = spawn(
     process.execPath,
@@ -32,7 +32,7 @@ test('an operation whose process hangs ends when it is canceled, and stays so wh
     assert.equal((await person.post(`/operations/${ids[0]}/cancel`)).status, 200)
     assert.equal((await ended(person, ids[0]!)).status, 'cancelled')
     child.kill('SIGCONT')
-    // It hears of it and of the other, and ends only what is its own.
+    // The continued process ends the second operation, and the first stays canceled.
     await person.post(`/operations/${ids[1]}/cancel`)
     assert.equal((await ended(person, ids[1]!)).status, 'cancelled')
     assert.equal((await person.get(`/operations/${ids[0]}`)).body.data.status, 'cancelled')
@@ -42,7 +42,7 @@ test('an operation whose process hangs ends when it is canceled, and stays so wh
   }
 })
 
-test('when its process is killed, an operation is done again where that is safe, else it has failed as interrupted', async (t) => {
+test('after its process is killed, a repeatable operation runs again, and any other fails as interrupted', async (t) => {
   const database = await testDatabase()
   t.after(() => database[Symbol.asyncDispose]())
   const { child, ids, headers } = await serverElsewhere(database)

@@ -5,7 +5,7 @@ import type { Db } from '#infra/postgres/client.ts'
 import { showOperation } from './show.ts'
 import type { OperationRow } from './store.ts'
 
-/** Tells of an operation's new state, in the transaction that made it. */
+/** Runs in the transaction that changed the state. */
 export const tell = (db: Db, row: OperationRow, actor: Actor | null = null): Promise<void> =>
   writeOutbox(
     db,
@@ -13,19 +13,19 @@ export const tell = (db: Db, row: OperationRow, actor: Actor | null = null): Pro
       type: `operation.${row.status}`,
       channels: [`operation:${row.id}`, `user:${row.account_id}`],
       resource: { type: 'operation', id: row.id },
-      // The result may be large and the events are kept for a day: readers fetch it.
+      // Results may be large and events are kept for a day, so readers fetch the result.
       data: { operation: { ...showOperation(row), result: null } },
     },
     actor,
   )
 
-/** Wakes whoever waits for operations, here and in the other processes; called after the commit. */
+/** Wakes waiting requests in every process. Call it after the commit. */
 export function wake({ bus }: Engine): void {
   bus.poke('operations')
   bus.poke('outbox')
 }
 
-/** A transition made by the server itself, with its event; null and nothing when `change` finds nothing to change. */
+/** Changes the state and emits the event. Null: `change` found nothing to change. */
 export async function transition(
   engine: Engine,
   change: (db: Db) => Promise<OperationRow | null>,

@@ -19,7 +19,7 @@ after(() => server?.[Symbol.asyncDispose]())
 const words = (content: string) => ({ messages: [{ role: 'user', content }] })
 const slow = JSON.stringify({ steps: [{ delay_ms: 600_000 }, { text: 'late' }] })
 
-/** Ways to begin an operation that lasts. */
+/** Ways to start a long operation. */
 const ways: Readonly<Record<string, (by: Person) => Promise<string>>> = {
   'text in the background': async (by) =>
     idOf(await by.post('/inference/text', { model: 'sim/script', ...words(slow), background: true })),
@@ -34,11 +34,11 @@ const idOf = ({ status, text, body }: Awaited<ReturnType<Person['post']>>): stri
   return body.data.id as string
 }
 
-/** More than the jobs that a process does at the same time. */
+/** More than the concurrent jobs of a process. */
 const MANY = 60
 
 for (const [name, begin] of Object.entries(ways))
-  test(`operations of one account that last keep nobody else waiting: ${name}`, async () => {
+  test(`long operations of one account don’t delay other accounts: ${name}`, async () => {
     const ids: string[] = []
     for (let n = 0; n < MANY; n++) ids.push(await begin(bob))
     const fast = idOf(await ann.post('/inference/text', { model: 'sim/echo', ...words('hello'), background: true }))
@@ -48,7 +48,7 @@ for (const [name, begin] of Object.entries(ways))
     assert.deepEqual([...new Set(ends.map(({ status }) => status))], ['cancelled'])
   })
 
-test('an account has a thousand unfinished operations at most; what would be one more is refused before anything of it begins', async () => {
+test('an account can have 1,000 unfinished operations, and further ones are refused before anything starts', async () => {
   const { pool } = server.app.engine.postgres
   const chat = (await bob.post('/chats', { model: 'sim/echo' })).body.data.id
   const fill = (n: number) =>
@@ -73,7 +73,7 @@ test('an account has a thousand unfinished operations at most; what would be one
   const works = await bob.post('/works', { how: 'works.again' })
   assert.equal(works.body.error.code, 'concurrency_limited')
   assert.equal((await bob.get(`/chats/${chat}`)).body.data.message_count, 0)
-  // Others, and calls that are waited for, go on.
+  // Other accounts and inline calls continue.
   assert.equal((await bob.post('/inference/text', { model: 'sim/echo', ...words('hello') })).status, 200)
   idOf(await ann.post('/inference/text', { model: 'sim/echo', ...words('hello'), background: true }))
   await pool.query(

@@ -10,7 +10,7 @@ import { until } from '#test/until.ts'
 import { type Outcome, defineOperation } from './service.ts'
 import { operations } from './store.ts'
 
-/** The outcome that the operation that runs now waits for. */
+/** The outcome of the running operation. */
 let gate = Promise.withResolvers<Outcome>()
 
 let stopped = Promise.withResolvers<void>()
@@ -21,7 +21,7 @@ const anew = () => {
   began = Promise.withResolvers()
 }
 
-/** The number of times that each operation was done. */
+/** Executions by operation. */
 const done = new Map<string, number>()
 
 const kinds = [
@@ -78,7 +78,7 @@ async function start(by: Caller, how: string, more: object = {}) {
   return answer.body.data.id as string
 }
 
-test('work goes on in the background: it is awaited, tells its progress, and its content is fetched', async () => {
+test('a background operation can be awaited, reports its progress, and returns its content', async () => {
   anew()
   const key = await ann.key({ scopes: ['operation:write'] })
   const id = await start(key, 'works.gated')
@@ -92,7 +92,7 @@ test('work goes on in the background: it is awaited, tells its progress, and its
   assert.equal((await key.get(`/operations/${id}/content`)).body.error.code, 'not_ready')
   const early = await key.get(`/operations/${id}/await?since_status=running&timeout_seconds=0`)
   assert.deepEqual([early.status, early.body.data.status], [200, 'running'])
-  // Awaited in one process, done in either.
+  // Awaited in one process, executed in either.
   const waiting = caller(twin.origin, key.headers).get(
     `/operations/${id}/await?since_status=running&timeout_seconds=30`,
   )
@@ -120,7 +120,7 @@ test('work goes on in the background: it is awaited, tells its progress, and its
   )
 })
 
-test('who follows an operation hears of each of its moves and of its progress, in order; bob gets 404', async () => {
+test('followers of an operation receive its state changes and progress in order; other users get 404', async () => {
   anew()
   const id = await start(ann, 'works.gated')
   await began.promise
@@ -141,7 +141,7 @@ test('who follows an operation hears of each of its moves and of its progress, i
   assert.deepEqual((await ann.get(`/operations/${id}`)).body.data.result, { n: 1 })
 })
 
-test('a hundred at once through two processes are each done once, and all have ended', async () => {
+test('100 simultaneous operations on two processes run once each', async () => {
   done.clear()
   const there = caller(twin.origin, ann.headers)
   const ids = await Promise.all(
@@ -154,7 +154,7 @@ test('a hundred at once through two processes are each done once, and all have e
   )
 })
 
-test('content that is a file is a redirect to it, and a mere result is JSON', async () => {
+test('file content is a redirect, and a plain result is JSON', async () => {
   anew()
   const file = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
   const id = await start(ann, 'works.gated')
@@ -169,7 +169,7 @@ test('content that is a file is a redirect to it, and a mere result is JSON', as
   assert.deepEqual((await ann.get(`/operations/${plain}/content`)).body, { made: true })
 })
 
-test('content is there for its time, an operation for a month', async () => {
+test('content expires before its operation, which is kept for a month', async () => {
   anew()
   const id = await start(ann, 'works.gated')
   gate.resolve({ content: { text: 'some words', type: 'text/plain' } })
@@ -188,7 +188,7 @@ test('content is there for its time, an operation for a month', async () => {
   assert.equal((await ann.get(`/operations/${id}`)).status, 404)
 })
 
-test('a canceled operation is stopped in whatever process runs it, and has ended', async () => {
+test('a canceled operation is stopped in any process', async () => {
   anew()
   const id = await start(ann, 'works.gated')
   await began.promise
@@ -203,7 +203,7 @@ test('a canceled operation is stopped in whatever process runs it, and has ended
   assert.equal((await ann.get(`/operations/${id}/content`)).body.error.code, 'invalid_state')
 })
 
-test('an operation that ignores its cancel ends all the same', async () => {
+test('an operation that ignores its cancellation ends anyway', async () => {
   anew()
   const id = await start(ann, 'works.stubborn')
   await began.promise
@@ -213,7 +213,7 @@ test('an operation that ignores its cancel ends all the same', async () => {
   assert.equal((await ann.get(`/operations/${id}`)).body.data.result, null)
 })
 
-test('what has ended otherwise cannot be cancelled', async () => {
+test('an ended operation can’t be canceled', async () => {
   const id = await start(ann, 'works.refused')
   const { status, error } = await ended(ann, id)
   assert.deepEqual([status, error.type, error.code, error.details], ['failed', 'unavailable', 'no_route', { tried: 2 }])
@@ -224,19 +224,19 @@ test('what has ended otherwise cannot be cancelled', async () => {
   )
 })
 
-test('a fault of ours shows nothing of itself', async () => {
+test('internal errors reveal no details', async () => {
   const id = await start(ann, 'works.broken')
   const { status, error } = await ended(ann, id)
   assert.deepEqual([status, error.type], ['failed', 'internal_error'])
   assert.doesNotMatch(JSON.stringify(error), /secret/)
 })
 
-test('one that takes too long expires', async () => {
+test('an operation over its time limit expires', async () => {
   anew()
   assert.equal((await ended(ann, await start(ann, 'works.brief'))).status, 'expired')
 })
 
-test('operations are their account’s alone, and a key of one workspace sees those of that one', async () => {
+test('operations are private to their account, and a key bound to a workspace sees only that workspace’s', async () => {
   anew()
   const team = await start(ann, 'works.refused')
   for (const path of [`/operations/${team}`, `/operations/${team}/await`, `/operations/${team}/content`])
@@ -253,18 +253,18 @@ test('operations are their account’s alone, and a key of one workspace sees th
   assert.equal((await held.get(`/operations/${team}`)).status, 404)
   const own = await start(held, 'works.asks')
   const { result } = await ended(held, own)
-  // An operation in the background sees no more than the key that started it.
+  // A background operation has only the access of the key that started it.
   assert.ok(result.rows.some((row: { id: string }) => row.id === own))
   assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
 })
 
-test('who lost the workspace, or the role in it, before the work begins gets nothing done there', async () => {
+test('an operation does nothing if its account lost the workspace or the role before it starts', async () => {
   const { engine } = server.app
   const eve = await server.person('Eve')
   const team = (await ann.post('/workspaces', { name: 'Team' })).body.data.id as string
   const { token } = (await ann.post(`/workspaces/${team}/invitations`, { email: eve.email })).body.data
   await eve.post('/invitations/accept', { token })
-  /** Begins again as if it had waited until now. */
+  /** Simulates a long wait in the queue. */
   const late = async (id: string) => {
     await engine.postgres.pool.query(
       `update operations set status = 'queued', result = null, completed_at = null, process_id = null where id = $1`,
@@ -288,7 +288,7 @@ test('who lost the workspace, or the role in it, before the work begins gets not
   assert.equal((await eve.get(`/operations/${id}`)).status, 404, 'what came of it stays in the workspace')
 })
 
-test('what is done in the background pays under the cap of the key that started it', async () => {
+test('background operations count toward the spend cap of the key that started them', async () => {
   const capped = await ann.key({ spend_cap_usd: 0, spend_cap_period: 'day' })
   const { result } = await ended(capped, await start(capped, 'works.pays'))
   assert.deepEqual(result, { id: capped.keyId, cap: { nano: '0', period: 'day' } })

@@ -29,8 +29,8 @@ export {
 } from './start.ts'
 
 /**
- * An operation is its starter's alone, for as long as they have a place where it goes on: in its workspace, or by a share
- * of its chat. A key that is held to one workspace sees nothing of what goes on in none.
+ * An operation is visible only to its account, while the account has access to its workspace or chat. A key bound to a
+ * workspace doesn't see operations without one.
  */
 const operationFinder = finder('operation', async ({ db, principal }: Context, id) => {
   const row = await operations.find(db, id, principal.accountId)
@@ -92,7 +92,7 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
 
     content(ctx) {
       const { row } = operationFinder.of(ctx)
-      // What puts something out as it goes on can be read meanwhile, and whatever became of it.
+      // Streamed content is readable while running and after a failure.
       const partial = row.content !== null && row.status !== 'succeeded'
       if (partial) return contentOf(row)
       if (!over(row.status)) return refuse('not_ready', { details: { status: row.status } })
@@ -108,28 +108,26 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
   [operationFinder],
 )
 
-/** Notes the cost of an operation that may fail; one that succeeds tells its cost by itself. */
+/** For operations that may fail. Successful ones report their own cost. */
 export const operationCosts = (db: Db, id: Id, nano: Nano): Promise<void> => operations.costs(db, id, nano)
 
-/** Deletes the operations of chats; what has not ended finds itself gone, and stops. */
+/** Running operations notice that they were deleted, and stop. */
 export const forgetOperationsOf = (db: Db, chatIds: readonly Id[]): Promise<void> => operations.forgetOf(db, chatIds)
 
-/** Asks an operation to stop, for the server itself. */
 export async function cancelOperation(engine: Engine, id: Id): Promise<void> {
   await transition(engine, (db) => operations.requestCancel(db, id))
 }
 
-/** Operations that this account began in this time and that have not ended. */
 export const unfinishedOperationsOf = (db: Db, accountId: Id, made: Span): Promise<Id[]> =>
   operations.unfinishedOf(db, accountId, made)
 
-/** Operations as they are shown, in the order of their ids here: whether the caller may see them is for who asks to say. */
+/** In the order of `ids`. The caller checks permissions. */
 export async function showOperations(db: Db, ids: readonly Id[]): Promise<ReturnType<typeof showOperation>[]> {
   const rows = new Map((ids.length === 0 ? [] : await operations.some(db, ids)).map((row) => [row.id, row]))
   return ids.flatMap((id) => rows.get(id) ?? []).map(showOperation)
 }
 
-/** The operations among these that have ended; one that is gone counts as cancelled. */
+/** Deleted operations count as canceled. */
 export async function endedOperations(db: Db, ids: readonly Id[]): Promise<EndedOperation[]> {
   const rows = new Map((await operations.some(db, ids)).map((row) => [row.id, row]))
   return ids.flatMap((id): EndedOperation[] => {
@@ -146,7 +144,7 @@ export interface EndedOperation {
   error: ErrorBody['error'] | null
 }
 
-/** Resolves when the status is another one, has come to an end, the time is over, or the caller has left. */
+/** Resolves when the status changes or is final, on a timeout, or when the caller disconnects. */
 async function statusOther(
   { engine, signal }: Context<HasOperationWatch>,
   id: Id,
@@ -181,7 +179,6 @@ function contentOf({ content, content_type, content_file_id, result }: Operation
   }
 }
 
-/** Housekeeping for the job runner. */
 export const operationSchedules = (engine: Context['engine']) => [
   every('operations.retain', 3_600, () => operations.retain(engine.postgres.db)),
 ]

@@ -9,28 +9,26 @@ import { tell, wake } from './events.ts'
 import { showOperation } from './show.ts'
 import { jobKey, operations } from './store.ts'
 
-/** Tools of a running operation beside its context. */
 export interface Running {
   id: Id
-  /** Fires within a second of a cancellation, when its time is over, and when the server stops. */
+  /** Aborts within a second of a cancellation, at the time limit, and when the server stops. */
   signal: AbortSignal
-  /** 1, and more when it was begun before by a process that ended. */
+  /** Above 1 after a process died. */
   attempt: number
-  /** Fires at a cancellation and when its time is over, and not when the server stops. */
+  /** Aborts on cancellation and at the time limit, but not when the server stops. */
   cancelled: AbortSignal
   /** 0 to 1. Cheap to call often. */
   progress(fraction: number): void
-  /** Adds to its content, which can be read meanwhile: text, of this attempt alone. Cheap to call often. */
+  /** Appends to the content of this attempt, which is readable meanwhile. Cheap to call often. */
   append(text: string): void
 }
 
-/** The end of an operation. */
 export interface Outcome {
-  /** The operation's subject was stopped meanwhile: it ends as `cancelled`, with what there is of a result. */
+  /** The subject was stopped: ends as `cancelled` with a partial result. */
   cancelled?: boolean
-  /** The answer that the call would have had. */
+  /** The response of the equivalent inline call. */
   result?: unknown
-  /** The content for `/content`: text, or a file of the drive. */
+  /** For `/content`: text, or a drive file. */
   content?: { type: string; text: string } | { fileId: Id }
   resource?: { type: string; id: string }
   cost?: Nano | null
@@ -39,24 +37,24 @@ export interface Outcome {
 export interface OperationKind<I extends object = object, H = unknown> {
   name: string
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
-  /** Whether it may be done again from the start after its process died; else it then fails as `interrupted`. */
+  /** Whether it can restart after its process died. Otherwise it fails as `interrupted`. */
   repeatable: boolean
-  /** The most times that it is begun, the first included. */
+  /** Including the first. */
   attempts: number
-  /** The host whose processes alone can do it; null: any process can. */
+  /** The only host that can run it. Null: any. */
   host(input: I): string | null
-  /** Seconds from its start; then it ends as `expired`. */
+  /** From its start, until `expired`. */
   expiresInSeconds: number
   contentSeconds: number
-  /** The scope that the account must still have in the operation's workspace when it begins; null: `run` checks for itself. */
+  /** Required when it starts. Null: `run` checks permissions itself. */
   scope: Scope | null
 }
 
 const DAY = 86_400
 
 /**
- * A kind of work for the background. `run` gets a context that acts as the account that started it, with no more
- * scopes than the starter had, and `ctx.signal` is the operation's. What it throws is the operation's error.
+ * `run` acts as the account that started it, limited to the starter's scopes. `ctx.signal` is the operation's. Errors
+ * it throws become the operation's error.
  */
 export const defineOperation = <I extends object, H = unknown>(
   name: string,
@@ -71,13 +69,13 @@ export const defineOperation = <I extends object, H = unknown>(
   }: Partial<Omit<OperationKind<I>, 'name' | 'run'>> = {},
 ): OperationKind<I, H> => ({ name, run, repeatable, attempts, host, expiresInSeconds, contentSeconds, scope })
 
-/** The job of an operation: one that a certain host does has a name of that host's, which no other process takes. */
+/** Jobs for one host have that host's name, so no other process takes them. */
 export const jobOf = (host: string | null): string => (host === null ? 'operation' : `operation@${host}`)
 
-/** Each one is held in memory and watched by the process that does it. */
+/** Each uses memory in the process that runs it. */
 const MOST_UNFINISHED = 1_000
 
-/** Refuses an account that has as many unfinished operations as it may have. Of calls at the same moment, a few more pass. */
+/** Concurrent calls can slightly exceed the limit. */
 export async function checkOperationRoom({ db, principal: { accountId } }: Context): Promise<void> {
   if ((await operations.countUnfinished(db, accountId, MOST_UNFINISHED)) < MOST_UNFINISHED) return
   refuse('concurrency_limited', {
@@ -88,8 +86,8 @@ export async function checkOperationRoom({ db, principal: { accountId } }: Conte
 }
 
 /**
- * Writes the operation and its job in one transaction (the caller's, if there is one). What it answers is what a
- * handler with `operation(…)` as its reply hands on: 202 and the operation.
+ * Writes the operation and its job in one transaction, the caller's if there is one. Returns the reply of a handler
+ * declared with `operation(…)`: 202 and the operation.
  */
 export async function startOperation<I extends object>(
   outer: Context,
@@ -104,7 +102,7 @@ export async function startOperation<I extends object>(
     resource?: { type: string; id: string }
     workspaceId?: Id | null
     chatId?: Id | null
-    /** What it follows has begun already, so there is room for it. */
+    /** A follow-up of something already admitted. */
     isAccepted?: boolean
   } = {},
 ): Promise<Background & { operation: ReturnType<typeof showOperation> }> {

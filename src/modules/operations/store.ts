@@ -18,7 +18,7 @@ declare module '#infra/postgres/tables.ts' {
 interface OperationTable extends Behalf {
   id: Id
   workspace_id: Id | null
-  /** The chat that it goes on in: a share of that is one of this. */
+  /** Sharing the chat shares the operation. */
   chat_id: Id | null
   kind: string
   status: Generated<Status>
@@ -50,14 +50,14 @@ type Changes = Updateable<OperationTable>
 const over = (status: Status): boolean => status !== 'queued' && status !== 'running'
 export { over }
 
-/** The time of a transition, in the row's own clock. */
+/** In the resolution of the row's times. */
 const now = sql<Date>`date_trunc('milliseconds', clock_timestamp())`
 
-/** The key of an operation's job: one waiting job per operation. */
+/** One waiting job per operation. */
 export const jobKey = (id: Id): string => `operation:${id}`
 
 export const operations = {
-  /** The number of an account's operations that have not ended, counted up to `most`. */
+  /** Counts up to `most`. */
   async countUnfinished(db: Db, accountId: Id, most: number): Promise<number> {
     const { rows } = await sql<{ n: number }>`select count(*)::int as n from (
         select from operations where account_id = ${accountId} and status in ('queued', 'running') limit ${most}
@@ -102,7 +102,6 @@ export const operations = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** An operation of this account. */
   find: async (db: Db, id: Id, accountId: Id): Promise<OperationRow | null> =>
     (await db
       .selectFrom('operations')
@@ -119,9 +118,8 @@ export const operations = {
     of: {
       accountId: Id
       workspaces: readonly Id[]
-      /** Shared ones. */
       chats: readonly Id[]
-      /** Whether operations in no workspace are listed as well. */
+      /** Whether to include operations without a workspace. */
       homeless: boolean
       status?: Status | undefined
       kind?: string | undefined
@@ -143,7 +141,7 @@ export const operations = {
     return query.execute()
   },
 
-  /** A queued operation ends; a running one is asked to. Null when neither fits, or it was asked before. */
+  /** Ends a queued operation and flags a running one. Null: ended, or already requested. */
   requestCancel: async (db: Db, id: Id): Promise<OperationRow | null> =>
     (await db
       .updateTable('operations')
@@ -163,7 +161,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** Queued → running under this process. Null when it was cancelled, or somebody else has it. */
+  /** Sets a queued operation to running in this process. Null: canceled, or taken by another process. */
   take: async (db: Db, id: Id, processId: Id): Promise<OperationRow | null> =>
     (await db
       .updateTable('operations')
@@ -179,7 +177,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** Running under this process → an end, or queued again. Null when it has ended otherwise meanwhile. */
+  /** Ends a running operation of this process, or requeues it. Null: it has already ended. */
   leave: async (
     db: Db,
     id: Id,
@@ -190,7 +188,7 @@ export const operations = {
     (await db
       .updateTable('operations')
       .set({
-        // Of what was appended; an outcome that brings content says it by itself.
+        // For appended content. An outcome with content sets its own.
         ...(over(status) && {
           completed_at: now,
           content_expires_at: sql<Date>`case when content is not null then now() + make_interval(secs => content_seconds) end`,
@@ -216,12 +214,12 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** Notes an operation's cost, whatever its end. */
+  /** For every outcome. */
   costs: async (db: Db, id: Id, nano: Nano): Promise<void> => {
     await db.updateTable('operations').set({ cost_nano: nano }).where('id', '=', id).execute()
   },
 
-  /** Adds to what can be read of it while it runs under this process; `anew` forgets what another attempt put out. */
+  /** Appends to readable content while running. `anew` discards a previous attempt's content. */
   append: async (db: Db, id: Id, processId: Id, text: string, anew: boolean): Promise<void> => {
     await db
       .updateTable('operations')
@@ -235,11 +233,10 @@ export const operations = {
       .execute()
   },
 
-  /** States of these operations, for their watchers. */
   states: async (db: Db, ids: readonly Id[]): Promise<{ id: Id; status: Status; cancel_requested_at: Date | null }[]> =>
     db.selectFrom('operations').select(['id', 'status', 'cancel_requested_at']).where('id', 'in', ids).execute(),
 
-  /** Ends operations that were asked to stop so long ago and have not stopped. */
+  /** Ends operations that ignored a cancellation for this long. */
   endCancelled: (db: Db, afterSeconds: number): Promise<OperationRow[]> =>
     db
       .updateTable('operations')
@@ -258,7 +255,7 @@ export const operations = {
       .returningAll()
       .execute(),
 
-  /** Running in a process that is no more, or in this one, where the caller knows better. */
+  /** Running in a dead process, or in this one. */
   orphans: (db: Db, processId: Id): Promise<OperationRow[]> =>
     db
       .selectFrom('operations')
@@ -270,7 +267,7 @@ export const operations = {
       .limit(100)
       .execute(),
 
-  /** Queued for a minute, and nobody has a job to do it. */
+  /** Queued for over a minute without a job. */
   jobless: (db: Db): Promise<Pick<OperationRow, 'id' | 'kind' | 'input'>[]> =>
     db
       .selectFrom('operations')
@@ -286,7 +283,7 @@ export const operations = {
     await db.deleteFrom('operations').where('chat_id', 'in', chatIds).execute()
   },
 
-  /** Content whose time is over, and operations that ended a month ago, go. */
+  /** Deletes expired content, and operations a month after their end. */
   retain: async (db: Db): Promise<void> => {
     await db
       .updateTable('operations')

@@ -9,7 +9,7 @@ export interface State {
 
 const POLL_MS = 1_000
 
-/** Watches operations for all who wait in this process with one look: when the bus wakes it, else every second. */
+/** One shared query for all waiting requests of this process, on wake-up and every second. */
 export class OperationWatch {
   readonly #engine: Pick<Engine, 'bus' | 'postgres' | 'log'>
   readonly #watched = new Map<Id, Set<(state: State | null) => void>>()
@@ -21,7 +21,7 @@ export class OperationWatch {
     this.#engine = engine
   }
 
-  /** Calls back with the state of an operation now and whenever it may have changed; null when it is gone. */
+  /** Calls back with the current state and after possible changes. Null: the operation was deleted. */
   add(id: Id, see: (state: State | null) => void): Disposable {
     const watchers = this.#watched.get(id) ?? new Set()
     this.#watched.set(id, watchers.add(see))
@@ -53,7 +53,7 @@ export class OperationWatch {
     this.#looking = true
     while (this.#again && this.#watched.size > 0) {
       this.#again = false
-      // Watchers that come while this look is under way get the next one: what this one saw may be older than what they know.
+      // A watcher added during this query gets the next one, because this result may be outdated.
       const asked = [...this.#watched].map(([id, watchers]) => ({ id, watchers, those: [...watchers] }))
       try {
         const states = new Map(
