@@ -5,7 +5,7 @@ import { testServer } from '#test/server.ts'
 import { becomes, PATIENCE_MS, until } from '#test/until.ts'
 import { accountSchedules } from './service.ts'
 
-test('alice signs up as the first account and administers the instance; bob is a standard account', async () => {
+test('the first account becomes administrator, and later ones are standard accounts', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -22,7 +22,7 @@ test('alice signs up as the first account and administers the instance; bob is a
   assert.equal(refused.body.error.code, 'insufficient_role')
 })
 
-test('an email address is taken once, whatever its case', async () => {
+test('an email address can be used once, regardless of case', async () => {
   await using server = await testServer()
   await server.person('Alice')
   const again = await server.stranger.post(
@@ -34,14 +34,14 @@ test('an email address is taken once, whatever its case', async () => {
   assert.equal(again.body.error.code, 'already_exists')
 })
 
-test('two first sign-ups at once make one administrator', async () => {
+test('two simultaneous first sign-ups create one administrator', async () => {
   await using server = await testServer()
   const people = await Promise.all(['Alice', 'Bob', 'Carol'].map((name) => server.person(name)))
   const profiles = await Promise.all(people.map((person) => person.get('/me')))
   assert.equal(profiles.filter((profile) => profile.body.data.administrator).length, 1)
 })
 
-test('alice changes her password: her other sessions end, the old password no longer works', async () => {
+test('changing the password ends the other sessions, and the old password stops working', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const signIn = (password: string) =>
@@ -61,7 +61,7 @@ test('alice changes her password: her other sessions end, the old password no lo
   assert.equal((await signIn('a new password')).status, 200)
 })
 
-test('alice ends one of her sessions; bob cannot', async () => {
+test('users can end their own sessions, but not another user’s', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -71,7 +71,7 @@ test('alice ends one of her sessions; bob cannot', async () => {
   assert.equal((await alice.get('/me')).status, 401)
 })
 
-test('a call by cookie from another site is refused', async () => {
+test('a cross-site request with a cookie is rejected', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { cookie } = alice.headers
@@ -84,7 +84,7 @@ test('a call by cookie from another site is refused', async () => {
   assert.equal((await alice.get('/settings')).body.data.theme, 'dark')
 })
 
-test('failed logins are limited per account, over two processes', async () => {
+test('failed sign-ins are limited per account across processes', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_LOGINS: '4' } })
   const alice = await server.person('Alice')
   await using twin = await server.twin()
@@ -98,7 +98,7 @@ test('failed logins are limited per account, over two processes', async () => {
   assert.ok(Number(refused.headers.get('retry-after')) >= 1)
 })
 
-test('settings keep what is not named, and know time zones', async () => {
+test('a settings update keeps omitted fields and validates time zones', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   await alice.patch('/settings', { theme: 'light', locale: 'en-GB' })
@@ -111,12 +111,12 @@ test('settings keep what is not named, and know time zones', async () => {
   assert.equal(wrong.body.error.code, 'invalid_time_zone')
 })
 
-test('the first sign-up from elsewhere needs the setup token', async () => {
+test('the first sign-up from another host requires the setup token', async () => {
   await using server = await testServer({ environment: { UK_PUBLIC_URL: 'http://uk.example.com' } })
   const { prepareSetupToken } = await import('./sign-in/setup.ts')
   const token = await prepareSetupToken(server.app.engine.postgres.db, server.database.dataDir)
   const body = { email: 'a@example.com', password: 'a long password', name: 'A' }
-  // A proxy on this machine passes on what came from elsewhere.
+  // A local proxy forwards remote requests.
   const headers = { 'x-uk-csrf': '1', 'x-forwarded-for': '203.0.113.9' }
   const without = await server.stranger.post('/auth/sign-up', body, headers)
   assert.equal(without.body.error.code, 'setup_required')
@@ -124,7 +124,7 @@ test('the first sign-up from elsewhere needs the setup token', async () => {
   assert.equal((await server.stranger.post('/auth/sign-up', { ...body, setup_token: token }, headers)).status, 201)
 })
 
-test('the session that makes room for a newer one ends, here and in another process', async () => {
+test('a session above the limit ends, also in another process', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_READS: '0' } })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -144,13 +144,13 @@ test('the session that makes room for a newer one ends, here and in another proc
     await becomes(async () => (await ended()).body.error?.code, 'session_expired')
 })
 
-test('a session that is used does not end for having been idle', async () => {
+test('an active session doesn’t expire as idle', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool } = server.app.engine.postgres
   const { idle_seconds } = (await alice.get('/me/limits')).body.data.session
   await using twin = await server.twin()
-  // Unused until a moment before its idle end: so the other process gets to know it.
+  // Almost idle, so the other process loads it.
   const nearly = `now() - make_interval(secs => ${idle_seconds} - 10)`
   await pool.query(`update sessions set created_at = ${nearly}, last_used_at = null where account_id = $1`, [alice.id])
   const there = () => twin.stranger.get('/me', { cookie: alice.headers.cookie! })
@@ -159,7 +159,7 @@ test('a session that is used does not end for having been idle', async () => {
   await sleep(10_100)
   assert.equal((await there()).status, 200)
   await using third = await server.twin()
-  // The processes write of its uses every ten seconds: from here on it is as if they never did.
+  // Processes write uses every 10 s. From here on, they don't.
   await pool.query(`
     create function unwritten() returns trigger language plpgsql as $$ begin
       if new.last_used_at > now() - interval '1 minute' then return null; end if;
@@ -173,7 +173,7 @@ test('a session that is used does not end for having been idle', async () => {
   assert.equal(refused.body.error.code, 'session_expired')
 })
 
-test('what has ended is not kept for ever', async () => {
+test('ended sessions are eventually deleted', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_LOGINS: '10' } })
   const alice = await server.person('Alice')
   const { engine } = server.app

@@ -23,7 +23,6 @@ export const CreditRequest = z
 const amount = positiveUsd
 const note = z.string().trim().max(500).default('')
 
-/** The endpoints of `me` by which a person asks for credits. */
 export const askingForCredits = {
   request_credits: endpoint('POST /me/credit-requests', {
     summary: 'Ask the administrator for credits',
@@ -46,7 +45,6 @@ export const askingForCredits = {
   }),
 }
 
-/** The endpoints of `admin` that list requests for credits and answer them. */
 export const answeringRequests = {
   credit_requests: endpoint('GET /admin/credit-requests', {
     summary: 'List credit requests',

@@ -12,7 +12,7 @@ export const Passkey = z
   })
   .meta({ id: 'Passkey' })
 
-/** Bytes in base64url, as the browser's `toJSON()` has them. */
+/** base64url, as in the browser's `toJSON()`. */
 const bytes = (most: number) =>
   z
     .string()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const SHORT = 'must have at least 8 characters'
 
-/** A new password. Characters are counted after normalization, in which `é` is one however the browser sends it. */
+/** The length is checked after normalization, so `é` counts once in every encoding. */
 export const newPassword = z
   .string()
   .min(8, SHORT)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { newId } from '#core/ids.ts'
 import { testServer } from '#test/server.ts'
 
-test('alice gives bob back what a call charged, never more, and his cap still counts what it cost', async () => {
+test('refunds can’t exceed the charge, and the spend cap still counts the original cost', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

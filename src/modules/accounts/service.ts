@@ -175,7 +175,7 @@ export const adminService = implement(admin, {
   },
   async refund(ctx, { id, amount_usd, note }) {
     requireAdministrator(ctx)
-    // A call that ended just now may not be recorded yet.
+    // A call that just ended may not be recorded yet.
     await ctx.engine.ledger.flush()
     return ctx.transaction(async (ctx) => {
       const by = ctx.principal.accountId
@@ -206,7 +206,7 @@ export const adminService = implement(admin, {
   },
 })
 
-/** Housekeeping for the job runner: rows that have ended or hold no more go. */
+/** Deletes expired rows. */
 export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('accounts.retain', 3_600, async () => {
     await sessionStore.retain(db, SESSION_IDLE_SECONDS)
@@ -216,7 +216,7 @@ export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], '
   }),
 ]
 
-/** Sets a password and ends every session but `keep`. */
+/** Ends every session except `keep`. */
 export const setPassword = async (
   ctx: Context,
   accountId: string,
@@ -225,7 +225,7 @@ export const setPassword = async (
 ): Promise<AccountRow> => {
   const password_hash = await hashPassword(password)
   const changed = await ctx.transaction(async (ctx) => {
-    // A link that was mailed before sets no other one.
+    // Revokes earlier recovery links.
     await challengeStore.forget(ctx.db, 'recovery', accountId)
     const row = await accountStore.setPassword(ctx.db, accountId, password_hash)
     await sessionStore.endOthers(ctx.db, accountId, keep)
@@ -236,22 +236,22 @@ export const setPassword = async (
   return changed
 }
 
-/** The account of the caller, for what depends on its e-mail address. */
+/** For callers that need the email address. */
 export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
 
-/** Notes that the address is known to be the account's own, and grants what waited for that; an earlier note stays. */
+/** Marks the address as verified and grants promised credits. Idempotent. */
 export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
   ctx.transaction(async (ctx) => {
     const promised = await accountStore.verifyEmail(ctx.db, accountId)
     if (promised !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promised, 'sign-up', null)
   })
 
-/** A person to whom the server sends messages. */
+/** A recipient of messages. */
 export interface Person {
   id: Id
   name: string
   email: string
-  /** Whether mail may go there: the address is known to be theirs, or they run the instance. */
+  /** Whether the address is verified or belongs to an administrator. */
   mailable: boolean
   time_zone: string | null
 }
@@ -269,7 +269,7 @@ export async function personOf(db: Db, id: Id): Promise<Person | null> {
   return row ? showPerson(row) : null
 }
 
-/** The person whose address this is known to be. */
+/** Only for a verified address. */
 export async function personBehind(db: Db, email: string): Promise<Person | null> {
   const row = await accountStore.byEmail(db, email)
   return row && row.email_verified_at !== null ? showPerson(row) : null

@@ -4,13 +4,12 @@ import type { Context } from '#infra/context.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 
-/** The bytes that the things of one kind take, per workspace. */
 interface Measured {
   kind: string
   bytes(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>>
 }
 
-/** The kinds of the register whose bytes somebody adds up; the others are counted. */
+/** Resource kinds with a size. The others are only counted. */
 const measured: readonly Measured[] = [{ kind: 'file', bytes: storedByWorkspace }]
 
 interface Kind {
@@ -19,7 +18,7 @@ interface Kind {
   size_bytes: number | null
 }
 
-/** Bytes that are kept in these workspaces, the trash included, the fullest first. */
+/** Includes the trash. Largest first. */
 export async function storageOf({ db }: Context, workspaceIds: readonly Id[]) {
   const [{ rows }, ...sizes] = await Promise.all([
     sql<{ workspace_id: Id; kind: string; count: number }>`select workspace_id, kind, count(*)::int as count
@@ -34,7 +33,7 @@ export async function storageOf({ db }: Context, workspaceIds: readonly Id[]) {
       const size = Number(sizes[i]!.get(workspace_id) ?? 0n)
       const known = kinds.find((one) => one.kind === kind)
       if (known) known.size_bytes = size
-      // Versions outlive their file for a moment.
+      // File versions are deleted slightly later than their file.
       else if (size > 0) kinds.push({ kind, count: 0, size_bytes: size })
     })
     return { workspace_id, ...totals(kinds), kinds }

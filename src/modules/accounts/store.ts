@@ -19,13 +19,13 @@ interface AccountTable {
   email: string
   email_verified_at: Date | null
   name: string
-  /** Null: whoever has it signs in by another way. */
+  /** Null: no password is set. */
   password_hash: string | null
   tier: Tier
   administrator: boolean
   personal_workspace_id: Id
   settings: unknown
-  /** Credits of sign-up that wait until the address is confirmed. */
+  /** Sign-up credits that wait for a verified address. */
   promised_nano: Nano | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -40,16 +40,16 @@ interface SessionTable {
   ip: string | null
   last_used_at: Date | null
   expires_at: Date
-  /** The time when a password or a passkey was last shown in the session. */
+  /** The last password or passkey check in this session. */
   proved_at: Date | null
-  /** The account at the identity provider that it was begun with. */
+  /** The identity the session was started with. */
   identity_id: Id | null
   created_at: Generated<Date>
 }
 export type SessionRow = Selectable<SessionTable>
 
 export const accountStore = {
-  // The lock lets exactly one of two first sign-ups be the first.
+  // The lock ensures that only one of two first sign-ups is first.
   async lockFirst(db: Db): Promise<boolean> {
     await sql`select pg_advisory_xact_lock(7520202)`.execute(db)
     return (await db.selectFrom('accounts').select('id').limit(1).executeTakeFirst()) === undefined
@@ -66,7 +66,6 @@ export const accountStore = {
       .selectAll()
       .where(sql`lower(email)`, '=', email.toLowerCase())
       .executeTakeFirst(),
-  /** Accounts of this name, whatever its case. */
   byName: (db: Db, name: string): Promise<AccountRow[]> =>
     db
       .selectFrom('accounts')
@@ -77,7 +76,6 @@ export const accountStore = {
       .execute(),
   get: (db: Db, id: Id): Promise<AccountRow | undefined> =>
     db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst(),
-  /** Locks the account's row until this transaction is over. */
   lock: (db: Db, id: Id): Promise<AccountRow> =>
     db.selectFrom('accounts').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow(),
   setPassword: (db: Db, id: Id, password_hash: string): Promise<AccountRow> =>
@@ -87,7 +85,7 @@ export const accountStore = {
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow(),
-  /** Answers the credits that waited for this: once, of many at the same time. */
+  /** Returns the promised credits, once. */
   async verifyEmail(db: Db, id: Id): Promise<Nano | null> {
     const { rows } = await sql<{ promised_nano: Nano | null }>`with held as (
         select id, promised_nano from accounts where id = ${id} and email_verified_at is null for update)
@@ -95,7 +93,7 @@ export const accountStore = {
       from held where a.id = held.id returning held.promised_nano`.execute(db)
     return rows[0]?.promised_nano ?? null
   },
-  /** Undefined when the row is not the one of `unchangedSince` any more. */
+  /** Undefined: the row changed since `unchangedSince`. */
   mergeSettings: (db: Db, id: Id, changes: object, unchangedSince: Date | null): Promise<AccountRow | undefined> =>
     db
       .updateTable('accounts')
@@ -123,7 +121,7 @@ export const sessionStore = {
       .where('expires_at', '>', sql<Date>`now()`)
       .$call(newestFirst('id', before, limit))
       .execute(),
-  /** Keeps the newest `keep` sessions of an account. Whether there were more. */
+  /** Keeps the newest sessions. Returns whether there were more. */
   async trim(db: Db, accountId: Id, keep: number): Promise<boolean> {
     const { numDeletedRows } = await db
       .deleteFrom('sessions')
@@ -154,7 +152,6 @@ export const sessionStore = {
       )
       .execute()
   },
-  /** Ends the sessions that were begun by signing in with this identity. */
   async endBegunWith(db: Db, accountId: Id, identityId: Id, except: Id): Promise<void> {
     await db
       .deleteFrom('sessions')
@@ -173,8 +170,8 @@ export const sessionStore = {
 }
 
 /**
- * Failed logins as token buckets in the database, so that many processes count as one. Takes a token before the
- * password is looked at; `refund` gives it back after a success.
+ * Failed sign-ins as token buckets in the database, shared by all processes. A token is taken before the password is
+ * checked and refunded on success.
  */
 export const loginStore = {
   async take(db: Db, subject: string, perMinute: number): Promise<boolean> {
@@ -186,7 +183,7 @@ export const loginStore = {
       returning 1`.execute(db)
     return rows.length > 0
   },
-  /** A bucket that was left alone for longer than its minute is full again, and as good as none. */
+  /** Buckets refill within a minute, so unused ones can be deleted. */
   async retain(db: Db): Promise<void> {
     await db
       .deleteFrom('login_failures')

@@ -9,7 +9,7 @@ const hello = (model: string) => ({
   messages: [{ role: 'user' as const, content: '{"steps":[{"text":"Hello there."}]}' }],
 })
 
-/** Each way to call a model: the status of the answer. */
+/** Each way to call a model, with the status of its response. */
 const ways: Record<string, (who: Person, model: string) => Promise<number>> = {
   'POST /inference/text': async (who, model) => {
     const { max_tokens: _, ...body } = hello(model)
@@ -26,7 +26,7 @@ const ways: Record<string, (who: Person, model: string) => Promise<number>> = {
   },
 }
 
-test('invited members call every simulated model without credits, and lose none they have; others pay', async () => {
+test('invited members use every simulated model without credits and keep their credits; others pay', async () => {
   await using server = await testServer({ environment: { UK_SIM: 'on' } })
   const alice = await server.person('Alice')
   const [member, stranger] = [await server.person('Member'), await server.person('Stranger')]
@@ -55,7 +55,7 @@ test('invited members call every simulated model without credits, and lose none 
   assert.deepEqual(await callAll(stranger), all(200))
   assert.ok((await balanceOf(stranger)) < 1)
 
-  // The published price still counts under caps.
+  // Spend caps still count the published price.
   const key = await member.key({ spend_cap_usd: 0.000001 })
   const capped = await key.post('/inference/text', {
     model: 'sim/echo',
@@ -65,7 +65,7 @@ test('invited members call every simulated model without credits, and lose none 
   const spent = (await member.get('/me/usage')).body.data
   assert.ok(spent.spent_usd === undefined || spent.spent_usd > 0, JSON.stringify(spent))
 
-  // The preview says what a call does.
+  // The preview matches the call.
   const preview = async (who: Person) =>
     (await who.post('/ai-gateway/routing-preview', { model: 'sim/echo', input_tokens: 10, max_tokens: 10 })).body.data
   assert.equal((await preview(member)).candidates.length, 1)
@@ -76,7 +76,7 @@ test('invited members call every simulated model without credits, and lose none 
   )
   assert.deepEqual(rows, [{ charged: 0, priced: true }])
 
-  // A member who leaves pays again.
+  // Former members pay again.
   assert.equal((await alice.delete(`/workspaces/${team}/members/${member.id}`)).status, 200)
   await ways['POST /inference/text']!(member, 'sim/echo')
   assert.ok((await balanceOf(member)) < 1)

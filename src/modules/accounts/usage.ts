@@ -13,7 +13,6 @@ import type { MeteredCall, UsageSummary } from './contract.ts'
 import { storageOf } from './storage.ts'
 import type { AccountRow } from './store.ts'
 
-/** The caller's calls, as far as its credential reaches. */
 function ownCalls({ principal: { accountId, credential } }: Context): CallsOwner {
   const heldTo = credential.kind === 'session' ? null : credential.workspaceId
   return { accountId, ...(heldTo !== null && { workspaceIds: [heldTo] }) }
@@ -27,7 +26,7 @@ export interface HistoryFilters extends Pick<UsageFilters, 'from' | 'to' | 'mode
   limit: number
 }
 
-/** Metered calls, newest first. Those that ended a moment ago are among them. */
+/** Newest first. Includes calls that just ended. */
 export async function usageHistory(
   ctx: Context,
   { day, from = day, to = day, model, provider, key_id: keyId, workspace_id, cursor, limit }: HistoryFilters,
@@ -38,7 +37,7 @@ export async function usageHistory(
   return callsPage(ctx.db, whose, { from, to, model, provider, keyId }, { cursor, limit })
 }
 
-/** Bytes stored where the caller may look, and the sums of the calls of today, this month and ever. */
+/** Storage the caller can read, and spending today, this month and in total. */
 export async function usageSummary(ctx: Context, account: AccountRow): Promise<z.output<typeof UsageSummary>> {
   const whose = ownCalls(ctx)
   await ctx.engine.ledger.flush()

@@ -49,7 +49,7 @@ export const waysInService = implementWith<Context<HasProvider & HasDoors>>()(wa
 
   async recover(ctx, { token, new_password }) {
     const account = await recover(ctx, token, new_password)
-    // The mail came to the address: it is theirs.
+    // The email reached the address, so it's verified.
     await verifyEmail(ctx, account.id)
     return showAccount((await accountStore.get(ctx.db, account.id)) ?? account)
   },

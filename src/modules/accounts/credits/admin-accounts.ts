@@ -18,7 +18,7 @@ type Row = AccountRow & {
   last_seen_at: Date | null
 }
 
-/** Accounts, newest first, with their money and when they were last seen. This process's last calls are in it. */
+/** Newest first. Includes this process's latest calls. */
 export async function accountsForAdmin(
   ctx: Context,
   { q, cursor, limit }: { q?: string | undefined; cursor?: string | undefined; limit: number },
@@ -51,8 +51,8 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
 })
 
 /**
- * An account by its id, its address or its name. Refuses a name that several have, with who they are. What has the form of
- * an id or an address is looked for as that alone: anybody may call themselves so.
+ * Finds an account by ID, email address or name, and refuses an ambiguous name with the candidates. Anyone can choose
+ * an ID or address as their name, so those forms are never matched as names.
  */
 export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): Promise<AccountRow> {
   const id = parseId(named)
@@ -68,7 +68,7 @@ export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): 
   return same[0] ?? gone()
 }
 
-/** Anyone can sign up with an address of somebody else, so an unverified address names no account. */
+/** Anyone can sign up with someone else's address, so an unverified address identifies no account. */
 function verified(row: AccountRow): AccountRow {
   if (row.email_verified_at !== null || row.administrator) return row
   return refuse('invalid_state', {

@@ -12,7 +12,7 @@ const told = async (by: Caller, type: string) =>
     )
   ).body.data[0]
 
-test('bob has nothing left and asks; alice hears of it and grants; he hears of that and goes on', async () => {
+test('a credit request notifies administrators, and the grant notifies the requester', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const key = await bob.key()
@@ -53,7 +53,7 @@ test('bob has nothing left and asks; alice hears of it and grants; he hears of t
   assert.equal((await told(bob, 'credits.refused')).body, 'next month')
 })
 
-test('requests are asked by whoever draws on a balance, and answered by the administrator alone', async () => {
+test('only accounts with a balance can request credits, and only administrators can decide', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   assert.deepEqual(code(await alice.post('/me/credit-requests', {})), [409, 'invalid_state'])
@@ -71,7 +71,7 @@ test('requests are asked by whoever draws on a balance, and answered by the admi
   assert.deepEqual(code(await (await alice.key()).get('/admin/credit-requests')), [403, 'cookie_session_required'])
 })
 
-test('alice sees what each account has left and has spent, and grants by address or name', async () => {
+test('administrators see balances and spending, and grant credits by address or name', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob Stone')]
   const grant = (named: string) => alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
@@ -119,7 +119,7 @@ test('alice sees what each account has left and has spent, and grants by address
   assert.deepEqual([unclear.status, unclear.body.error.details.accounts.length], [400, 2])
 })
 
-test('mallory calls herself by an address and an id that nobody has: what alice grants to those is not hers', async () => {
+test('an account named like someone else’s address or ID doesn’t receive credits granted to those', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   for (const named of ['carol@example.com', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) {
@@ -129,7 +129,7 @@ test('mallory calls herself by an address and an id that nobody has: what alice 
   }
 })
 
-test('an amount that would round to nothing is refused and named', async () => {
+test('an amount that would round to zero is refused with its field', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   for (const amount_usd of [1e-10, 0, -1, 4e-10]) {

@@ -43,7 +43,7 @@ async function read(db: Db, id: Id): Promise<Row | undefined> {
   return rows[0]
 }
 
-/** Asks the administrators of the instance, who hear of it. */
+/** Also notifies the instance's administrators. */
 export async function requestCredits(
   ctx: Context,
   { amount_usd, note }: { amount_usd: number | null; note: string },
@@ -55,7 +55,7 @@ export async function requestCredits(
       details: { status: 'unlimited', allowed: [] },
     })
   return ctx.transaction(async (ctx) => {
-    // Two at once are counted one after the other.
+    // Serializes concurrent requests.
     await sql`select from accounts where id = ${accountId} for no key update`.execute(ctx.db)
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from credit_requests
       where account_id = ${accountId} and created_at > now() - interval '1 day'`.execute(ctx.db)
@@ -121,13 +121,13 @@ export async function listRequests(
   return pageOf(rows, limit, ({ id }) => cursorOf('credit_requests', filters, [id]), show)
 }
 
-/** A caller's own; to a key of one workspace, nothing of the account is told. */
+/** A key bound to a workspace sees nothing of the account. */
 export const ownRequests = (ctx: Context, input: { cursor?: string | undefined; limit: number }) =>
   isHeldToOne(ctx.principal)
     ? { rows: [], next: null }
     : listRequests(ctx, { ...input, accountId: ctx.principal.accountId })
 
-/** Answers a request once; the same answer again changes nothing. Who asked hears of it. */
+/** Decides a request once. Repeating the same decision has no effect. Notifies the requester. */
 export function answerRequest(
   ctx: Context,
   id: Id,

@@ -7,7 +7,7 @@ import { isUndecided, readClaims } from './claims.ts'
 const token = { iss: 'https://login.example', sub: 'u-1' }
 const email = 'ada@example.com'
 
-test('`email_verified` is read in each form that providers send, and anything else denies', () => {
+test('every provider format of `email_verified` is read, and any other value is a denial', () => {
   const forms: [value: unknown, verified: boolean | null][] = [
     [true, true],
     ['true', true],
@@ -27,7 +27,7 @@ test('`email_verified` is read in each form that providers send, and anything el
   }
 })
 
-test('an address is verified only by the answer that names it, and a denial in either counts', () => {
+test('only the response with the address can verify it, and a denial in either response counts', () => {
   const other = 'boss@example.com'
   const table: [inToken: object, inUserinfo: object | null, read: [email: string | null, verified: boolean | null]][] =
     [
@@ -57,7 +57,7 @@ test('an address is verified only by the answer that names it, and a denial in e
   }
 })
 
-/** Claims as the documentation of each provider shows them. */
+/** From each provider's documentation. */
 const providers: Record<string, [claims: Record<string, unknown>, verified: boolean | 'refused']> = {
   'Microsoft Entra ID': [
     { email: 'a@entra.example', name: 'A', preferred_username: 'a@entra.example', oid: 'o', tid: 't', ver: '2.0' },
@@ -78,7 +78,7 @@ const providers: Record<string, [claims: Record<string, unknown>, verified: bool
   'a provider without addresses': [{ preferred_username: 'k' }, 'refused'],
 }
 
-test('people of real providers join where anyone may, and an unverified address opens nothing else', async () => {
+test('users of real providers can join where anyone may, and an unverified address grants nothing else', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({
     environment: settingsFor(issuer),
@@ -101,7 +101,7 @@ test('people of real providers join where anyone may, and an unverified address 
           String(value).includes('@') && byUserinfo ? `2${String(value)}` : value,
         ]),
       )
-      // What only the ID token has isn't asked for at userinfo by this provider.
+      // Skips claims that occur only in ID tokens.
       if (byUserinfo && (claims.upn ?? claims.preferred_username) !== undefined && claims.email === undefined) continue
       const answer = await signIn(by, unlike, `${name}-${byUserinfo}`)
       if (verified === 'refused') {
@@ -119,7 +119,7 @@ test('people of real providers join where anyone may, and an unverified address 
       assert.equal(received.length, verified ? 1 : 0, name)
     }
   issuer.tellsByUserinfo = false
-  // Coming back finds the account by its subject, whatever the provider says of the address by then.
+  // Later sign-ins find the account by its subject, regardless of the address.
   const [first] = Object.entries(providers)
   const again = await signIn(
     caller(server.origin, { 'x-uk-csrf': '1' }),

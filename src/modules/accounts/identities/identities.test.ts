@@ -13,7 +13,7 @@ const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
 const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!
 const guest = (origin: string): Caller => caller(origin, { 'x-uk-csrf': '1' })
 
-/** The way through the provider, as a browser takes it. */
+/** Follows the sign-in like a browser. */
 async function signIn(by: Caller, issuer: Issuer, body: object = {}): Promise<Answer> {
   const begun = await by.post('/v1/app/identities/start-sign-in', body)
   assert.equal(begun.status, 200, begun.text)
@@ -27,7 +27,7 @@ async function link(person: Person, issuer: Issuer): Promise<Answer> {
   return person.post('/v1/app/identities', { secret: begun.body.data.secret, query: back.search })
 }
 
-test('bob joins by the identity provider, comes back by it to either process, and signs out of both', async () => {
+test('users join through the identity provider, sign in again to any process, and sign out of both', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
   await using twin = await server.twin()
@@ -45,7 +45,7 @@ test('bob joins by the identity provider, comes back by it to either process, an
     [email, email_verified_at === null, name, administrator],
     ['bob@example.com', false, 'Bob Ito', false],
   )
-  // The provider's name for him stays; his address there may change.
+  // The subject stays, while the address may change.
   issuer.sits({ sub: 'bob-1', email: 'b.ito@example.com', email_verified: true })
   issuer.tellsByUserinfo = true
   const begun = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
@@ -69,7 +69,7 @@ test('bob joins by the identity provider, comes back by it to either process, an
   assert.equal((await bob.get('/me')).body.error.code, 'session_expired')
 })
 
-test('nothing that does not hold lets anybody in: nonce, audience, issuer, signature, mix-up, another browser, a second use', async () => {
+test('invalid sign-ins are rejected: nonce, audience, issuer, signature, mix-up, another browser, reuse', async () => {
   await using issuer = await startIssuer()
   await using evil = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
@@ -96,11 +96,11 @@ test('nothing that does not hold lets anybody in: nonce, audience, issuer, signa
   const by = guest(server.origin)
   const begin = async () => (await by.post('/v1/app/identities/start-sign-in', {})).body.data
   const finish = (secret: string, query: string) => by.post('/v1/app/identities/sign-in', { secret, query })
-  // The victim's browser is sent where the attacker's sign-in ends.
+  // The victim's browser is sent to the attacker's callback.
   const [theirs, mine] = [await begin(), await begin()]
   const back = await issuer.visit(theirs.url)
   assert.deepEqual(refusedWith(await finish(mine.secret, back.search)), [410, 'link_expired'])
-  // The code of another sign-in, under a state of one's own: its verifier is not here.
+  // Another sign-in's code with our own state lacks its verifier.
   const [other, own] = [await begin(), await begin()]
   const stolen = await issuer.visit(other.url)
   stolen.searchParams.set('state', new URL(own.url).searchParams.get('state')!)
@@ -119,7 +119,7 @@ test('nothing that does not hold lets anybody in: nonce, audience, issuer, signa
   assert.match(refusal.body.error.message, /access_denied/)
 })
 
-test('an address is not who somebody is: an account is linked by who has signed in to it, and by nobody else', async () => {
+test('an address doesn’t identify an account: only its signed-in owner can link an identity', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
   const alice = await server.person('Alice')
@@ -135,7 +135,7 @@ test('an address is not who somebody is: an account is linked by who has signed 
   const signedIn = await signIn(guest(server.origin), issuer)
   assert.equal(signedIn.body.data.id, alice.id)
   assert.deepEqual(refusedWith(await link(bob, issuer)), [409, 'already_exists'])
-  // A link that alice began does not end in bob's account.
+  // A link started by alice can't be completed by bob.
   const begun = (await alice.post('/v1/app/identities/start-link')).body.data
   issuer.sits({ sub: 'bob-1' })
   const { search } = await issuer.visit(begun.url)
@@ -150,13 +150,13 @@ test('an address is not who somebody is: an account is linked by who has signed 
   assert.deepEqual(refusedWith(await alice.delete(`/app/identities/${id}`)), [403, 'proof_required'])
   assert.equal((await alice.post('/v1/app/proofs', { password: alice.password })).status, 200)
   assert.equal((await alice.delete(`/app/identities/${id}`)).status, 200)
-  // Whom it let in is out; alice, who asked, is not.
+  // Ends the sessions started with the identity, except the current one.
   const lets = await server.stranger.get('/me', { cookie: cookieOf(signedIn) })
   assert.deepEqual(refusedWith(lets), [401, 'session_expired'])
   assert.equal((await alice.get('/me')).status, 200)
 })
 
-test('who may join is said by the instance: those who are invited, those of a domain, or nobody', async () => {
+test('the instance decides who may join: invited users, a domain, or no one', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
   const alice = await server.person('Alice')
@@ -187,7 +187,7 @@ test('who may join is said by the instance: those who are invited, those of a do
   assert.deepEqual(await comers('example.org, Example.com', asked), [200, 200, 403, 403])
 })
 
-test('where anybody may join, joining counts as signing up does, and coming back does not', async () => {
+test('where anyone may join, joining counts as a sign-up, and signing in again doesn’t', async () => {
   await using issuer = await startIssuer()
   await using server = await testServer({ environment: { ...settings(issuer), UK_LIMIT_SIGN_UPS: '2' } })
   await server.person('Alice')
@@ -201,7 +201,7 @@ test('where anybody may join, joining counts as signing up does, and coming back
   assert.deepEqual(statuses, [200, 200, 429, 200])
 })
 
-test('a mail for a forgotten password opens no account that has only an unverified address of the provider', async () => {
+test('password recovery isn’t possible for an account with only an unverified provider address', async () => {
   await using issuer = await startIssuer()
   await using mail = await mailbox()
   await using server = await testServer({ environment: { ...settings(issuer), SMTP_URL: mail.url } })
@@ -220,7 +220,7 @@ test('a mail for a forgotten password opens no account that has only an unverifi
   assert.deepEqual(rows, [{ account_id: alice.id }])
 })
 
-test('a provider that is away is said to be away', async () => {
+test('an unreachable provider is reported as such', async () => {
   const issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
   await issuer[Symbol.asyncDispose]()

@@ -14,7 +14,7 @@ interface IdentityTable {
   account_id: Id
   issuer: string
   subject: string
-  /** The email address that the provider named last. */
+  /** As last reported by the provider. */
   email: string | null
   last_used_at: Date | null
   created_at: Generated<Date>
@@ -25,7 +25,7 @@ export type IdentityRow = Selectable<IdentityTable>
 export const identityStore = {
   insert: (db: Db, row: Omit<IdentityRow, 'created_at' | 'updated_at'>): Promise<IdentityRow> =>
     db.insertInto('identities').values(row).returningAll().executeTakeFirstOrThrow(),
-  /** The account that an identity is linked to; notes that it was used. */
+  /** Finds the linked account and records the use. */
   use: (db: Db, issuer: string, subject: string, email: string | null): Promise<IdentityRow | undefined> =>
     db
       .updateTable('identities')
@@ -51,7 +51,7 @@ export const identityStore = {
   async removeAll(db: Db, accountId: Id): Promise<void> {
     await db.deleteFrom('identities').where('account_id', '=', accountId).execute()
   },
-  /** Whether somebody invited this address, which is known to be whose it is. */
+  /** Only for a verified address. */
   async isAddressInvited(db: Db, email: string): Promise<boolean> {
     const { rows } = await sql`select from invitations i where lower(i.email) = ${email.toLowerCase()}
       and ${openInvitation} limit 1`.execute(db)

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, type Caller, caller, testServer } from '#test/server.ts'
@@ -16,7 +16,7 @@ async function signIn(origin: string, issuer: Issuer, someone: Someone, body: ob
 }
 
 const absent = Symbol('absent')
-/** Values of `email_verified`, and what each means. */
+/** Values of `email_verified` and their meanings. */
 const values: readonly (readonly [value: unknown, meaning: boolean | null])[] = [
   [true, true],
   ['true', true],
@@ -40,7 +40,7 @@ type Policy = 'anyone' | 'invited' | 'house.example' | 'nobody'
 type Way = 'new' | 'domain' | 'invited' | 'link' | 'account'
 const ways: readonly Way[] = ['new', 'domain', 'invited', 'link', 'account']
 
-/** The answer that each person gets: an account with a verified address, one without, or a refusal. */
+/** The expected response: verified account, unverified account, or refusal. */
 function expected(policy: Policy, way: Way, meaning: boolean | null): string {
   if (meaning === false) return 'policy_denied'
   if (way === 'account' && (meaning === true || policy === 'anyone')) return 'already_exists'

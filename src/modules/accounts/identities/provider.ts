@@ -6,10 +6,10 @@ import type { Log } from '#infra/log.ts'
 import { refuse } from '#core/errors.ts'
 import { type Claims, isUndecided, readClaims } from './claims.ts'
 
-// Loaded with the first sign-in by it: most instances have none.
+// Loaded on first use, because most instances have no identity provider.
 const openid = () => import('openid-client')
 
-/** The secrets of one sign-in, which nobody else knows. */
+/** The secrets of one sign-in. */
 export interface Attempt {
   redirectUri: string
   state: string
@@ -18,16 +18,13 @@ export interface Attempt {
   verifier: string
 }
 
-/** The identity provider of the instance (OpenID Connect Core, the code flow). */
+/** OpenID Connect Core, authorization code flow. */
 export interface IdentityProvider {
-  /** The address that the browser goes to. */
+  /** Returns the URL for the browser. */
   begin(attempt: Attempt): Promise<string>
-  /** Redeems what the browser came back with; refuses what does not hold. */
+  /** Redeems the callback. Refuses invalid ones. */
   finish(attempt: Attempt, query: string): Promise<Claims>
-  /**
-   * The address at which a browser signs out of the provider and comes back to `backTo`; null: the provider offers
-   * none.
-   */
+  /** The URL to sign out at the provider and return to `backTo`. Null: not supported. */
   signOutUrl(backTo: string): Promise<string | null>
 }
 export interface HasProvider {
@@ -36,7 +33,7 @@ export interface HasProvider {
 
 const WITHIN_MS = 10_000
 const MOST: Meter = { remaining: 1 << 20, values: 50_000 }
-/** The provider's description of itself is asked for again after so long, and after a failure at once. Each process asks. */
+/** How long each process caches the provider's metadata. After a failure, it's fetched again at once. */
 const KNOWN_MS = 3_600_000
 
 export function createProvider({
@@ -85,7 +82,7 @@ export function createProvider({
         const userinfo =
           isUndecided(claims) && asked.serverMetadata().userinfo_endpoint !== undefined
             ? await fetchUserInfo(asked, tokens.access_token, claims.sub).catch((error: unknown) => {
-                // The answer for another subject is refused. Without any answer, an ID token with an address is enough.
+                // A response for another subject is refused. Without a response, the ID token's address is enough.
                 if (claims.email === undefined || isMismatch(error)) throw error
                 log.info({ error }, 'the identity provider’s userinfo endpoint does not respond')
                 return null
@@ -131,12 +128,12 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
     new URL(oidc.issuer),
     oidc.clientId,
     undefined,
-    // Where a provider says nothing of it, it takes the one that all must (Discovery, 3).
+    // Providers that don't say must support `client_secret_basic` (Discovery, 3).
     (server, ...rest) =>
       (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ? post : basic)(server, ...rest),
     {
       [customFetch]: through,
-      // The signature of an ID token counts, however it came.
+      // Verifies the ID token's signature in every case.
       execute: [enableNonRepudiationChecks, ...(oidc.issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
     },
   )
@@ -145,7 +142,7 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
 const isMismatch = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 
-/** The provider is away, or answers with what nobody asked for: not the fault of who signs in. */
+/** Failures of the provider rather than the user. */
 const AWAY = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -154,7 +151,7 @@ const AWAY = new Set([
   'OAUTH_PARSE_ERROR',
 ])
 
-/** A provider that cannot be asked is a 502; whatever came of it that does not hold is a 401. The log knows more. */
+/** An unreachable provider is a 502, an invalid response a 401. Details are logged. */
 async function asking<T>(log: Log, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

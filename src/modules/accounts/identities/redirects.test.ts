@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { caller, testServer } from '#test/server.ts'
 import { settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 
-test('no redirect of an identity provider is followed, wherever it leads', async () => {
-  /** Something that only this machine reaches. */
+test('redirects of an identity provider are never followed', async () => {
+  /** A server reachable only from this machine. */
   const asked: string[] = []
   const inside = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
@@ -42,7 +42,7 @@ test('no redirect of an identity provider is followed, wherever it leads', async
           what,
         )
       }
-  // An address in the ID token is enough where userinfo leads away, and it stays unverified.
+  // If userinfo redirects, the ID token's address is used as unverified.
   issuer.tellsByUserinfo = false
   issuer.sits({ sub: 'carol-1', email: 'carol@example.com' })
   const carol = await signIn()

@@ -22,13 +22,13 @@ import { type IdentityRow, identityStore } from './identity-store.ts'
 import type { Claims } from './claims.ts'
 import type { HasProvider, IdentityProvider } from './provider.ts'
 
-/** The time that somebody has at the identity provider. */
+/** The time limit at the identity provider. */
 const AWAY_SECONDS = 900
 const MOST_IDENTITIES = 20
 
 type Ctx = Context<HasProvider>
 
-/** A sign-in that has begun: it waits here, sealed, for the browser to come back from the provider. */
+/** Sealed in the challenge until the browser returns. */
 interface Waiting {
   secret: string
   nonce: string
@@ -59,7 +59,7 @@ export const identityService = implementWith<Ctx>()(identities, {
       const account = known ? await accountStore.get(ctx.db, known.account_id) : await join(ctx, claims, waiting)
       if (!account) return refuse('invalid_credentials')
       const identityId = known?.id ?? (await add(ctx, account.id, claims)).id
-      // Whoever has nothing else to show has shown enough. Else it may have been a session at the provider that nobody sat at.
+      // Counts as proof only without a password or passkey: the provider may have reused an old session.
       const ways = await waysOf(ctx.db, account.id)
       await startSession(ctx, account.id, { proved: !ways.password && ways.passkeys === 0, identityId })
       return account
@@ -95,7 +95,7 @@ export const identityService = implementWith<Ctx>()(identities, {
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')
       const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
-      // Sessions that were begun with this identity end as well.
+      // Also ends sessions started with this identity.
       await sessionStore.endBegunWith(ctx.db, accountId, id, sessionId(ctx))
       await rightsChanged(ctx.db, [accountId])
       await tell(ctx, 'identity.unlinked', row)
@@ -111,7 +111,7 @@ const providerOf = ({ engine: { identityProvider } }: Ctx): IdentityProvider =>
     message: 'This instance has no identity provider. Its administrator can set UK_OIDC_ISSUER.',
   })
 
-/** `state` is what comes back by the browser; `secret` stays with the page that began, so that no other one can go on. */
+/** `state` returns through the browser. `secret` stays with the page that started, so no other page can continue. */
 async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitationToken: string | null) {
   const provider = providerOf(ctx)
   const waiting: Waiting = {
@@ -126,7 +126,7 @@ async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitatio
   return { id: newId(), created_at: iso(ctx.now()), expires_at: iso(expiresAt), url, secret: waiting.secret }
 }
 
-/** Takes what was begun, once, and asks the provider who came back. */
+/** Redeems the challenge once and the callback with the provider. */
 async function comeBack(
   ctx: Ctx,
   purpose: Purpose,
@@ -146,7 +146,7 @@ async function comeBack(
   return { claims: await provider.finish({ ...waiting, state }, query), waiting }
 }
 
-/** Makes an account for somebody who has none, where the rule of this instance lets them join. */
+/** Creates an account, if the instance's rule allows it. */
 async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Promise<AccountRow> {
   const { oidc } = ctx.engine.config
   if (await accountStore.lockFirst(ctx.db))
@@ -165,7 +165,7 @@ async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Pro
         'The identity provider says that your email address isn’t verified. Verify it there, then sign in again.',
     })
   const rule = oidc!.join
-  // Someone whose verified address belongs to an account hears how to link it, under every rule.
+  // Owners of an existing account learn how to link it, under every rule.
   if (verified === true) await checkFree(ctx, email)
   if (rule !== 'anyone') await mayJoin(ctx, rule, { email, verified: verified === true }, invitationToken)
   if (verified !== true) await checkFree(ctx, email)
@@ -179,7 +179,7 @@ async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Pro
   })
 }
 
-/** An address doesn't identify a person: the owner of that account links this one to it (decision 0121). */
+/** An address doesn't identify a person. The account's owner has to link it (decision 0121). */
 async function checkFree(ctx: Ctx, email: string): Promise<void> {
   if (await accountStore.byEmail(ctx.db, email))
     refuse('already_exists', {
@@ -190,7 +190,7 @@ async function checkFree(ctx: Ctx, email: string): Promise<void> {
 
 type Rule = NonNullable<Ctx['engine']['config']['oidc']>['join']
 
-/** An address that nobody has verified matches neither a domain nor an invitation; the token of an invitation still counts. */
+/** An unverified address matches neither a domain nor an invitation, but an invitation's token still counts. */
 async function mayJoin(
   ctx: Ctx,
   rule: Exclude<Rule, 'anyone'>,

@@ -8,19 +8,16 @@ import type { Made, Shown } from '../contract-passkeys.ts'
 import type { AccountRow } from '../store.ts'
 import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 
-// Loaded with the first passkey: most processes never see one.
+// Loaded on first use, because most processes never need it.
 const webauthn = () => import('@simplewebauthn/server')
 
-/**
- * The party that asks for a passkey: the page of the call (WebAuthn, 5.1.2 and 13.4.9), and the host name that its
- * passkeys are for.
- */
+/** The relying party: the calling page (WebAuthn, 5.1.2 and 13.4.9) and the host name of its passkeys. */
 interface Party {
   origin: string
   id: string
 }
 
-/** The page that the call came from: a browser says it, and the line held it against the names that are ours. */
+/** Uses the browser's `Origin`, which the pipeline has already matched against our own. */
 function partyOf({ caller: { origin } }: Context): Party {
   if (origin === null)
     return refuse('not_supported', {
@@ -42,9 +39,7 @@ export interface Options extends Challenge {
 const CREATION_SECONDS = 300
 const SIGN_IN_SECONDS = 600
 
-/**
- * The options for `navigator.credentials.create`: a passkey that a browser finds by itself, behind a PIN or the like.
- */
+/** For `navigator.credentials.create`: a discoverable passkey with user verification. */
 export async function creationOptions(
   ctx: Context,
   account: AccountRow,
@@ -70,10 +65,7 @@ export async function creationOptions(
   return { ...challenge, options: { ...options } }
 }
 
-/**
- * Reads the passkey that a browser made, and checks it against the challenge, the page and the host name that it was
- * made for.
- */
+/** Verifies a new passkey against its challenge, origin and host name. */
 export async function readMade(
   ctx: Context,
   made: Made,
@@ -104,9 +96,7 @@ export async function readMade(
   }
 }
 
-/**
- * The options for `navigator.credentials.get`. Without `allowed` the browser offers whatever passkeys it has for us.
- */
+/** For `navigator.credentials.get`. Without `allowed`, the browser offers all passkeys of this host. */
 export async function requestOptions(
   ctx: Context,
   purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
@@ -128,8 +118,8 @@ export async function requestOptions(
 }
 
 /**
- * The passkey that was shown, once everything about it holds: the challenge, used by this alone; the page and the host name;
- * that somebody was verified; the signature; and a count that has gone on.
+ * Returns the passkey after verifying the challenge (used once), origin, host name, user verification, signature and an
+ * increased counter.
  */
 export async function readShown(
   ctx: Context,
@@ -143,7 +133,7 @@ export async function readShown(
   if (accountId !== null && passkey.account_id !== accountId)
     return refused(ctx, new Error('the passkey is of another account'))
   const { userHandle } = shown.response
-  // Whoever the authenticator says that it is must be who the passkey belongs to (WebAuthn, 7.2, step 6).
+  // The user handle must be the passkey's account (WebAuthn, 7.2, step 6).
   if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.account_id)
     return refused(ctx, new Error('the passkey names another account'))
   const { verifyAuthenticationResponse } = await webauthn()
@@ -166,7 +156,7 @@ export async function readShown(
   return passkey
 }
 
-/** The challenge that stands in what the browser signed. It is used by this, whatever comes of it. */
+/** Redeems the challenge in the signed data, even if verification then fails. */
 async function taken(ctx: Context, purpose: Purpose, clientDataJSON: string): Promise<Taken & { challenge: string }> {
   const challenge = challengeIn(clientDataJSON)
   const known = challenge === null ? null : await takeChallenge(ctx, purpose, challenge)
@@ -186,7 +176,7 @@ function challengeIn(clientDataJSON: string): string | null {
   }
 }
 
-/** The refusal does not tell what was wrong; the log does. */
+/** Only the log has the reason. */
 function refused(ctx: Context, error: unknown): never {
   ctx.log.info({ reason: error instanceof Error ? error.message : String(error) }, 'a passkey was refused')
   return refuse('invalid_credentials', { message: 'The passkey was not accepted.' })

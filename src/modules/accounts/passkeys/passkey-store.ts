@@ -49,8 +49,8 @@ export const passkeyStore = {
       .returningAll()
       .executeTakeFirst(),
   /**
-   * Notes a use. False where the authenticator has counted no further than what is known: it was used elsewhere with the
-   * same key, or another process noted this use (WebAuthn, 7.2, step 22).
+   * Records a use. False if the counter didn't increase: the key was copied, or another process recorded this use
+   * (WebAuthn, 7.2, step 22).
    */
   async used(db: Db, id: Id, counter: bigint): Promise<boolean> {
     const { rows } = await sql`update passkeys set counter = ${counter}, last_used_at = now()

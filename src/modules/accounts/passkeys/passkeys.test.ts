@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { authenticator } from '#test/outside/authenticator.ts'
 import { type Answer, type Caller, type Person, type TestServer, caller, testServer } from '#test/server.ts'
 
-/** Somebody's browser on a page of this origin: it says so with every call, and its `Host` is the page's. */
+/** A browser on a page of this origin: it sends `Origin` and a matching `Host`. */
 const onPage = (server: TestServer, page: string, cookie?: string): Caller => {
   const { port } = new URL(server.origin)
   return caller(`http://127.0.0.1:${port}`, { origin: page, ...(cookie && { cookie }) })
@@ -11,7 +11,7 @@ const onPage = (server: TestServer, page: string, cookie?: string): Caller => {
 const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
 const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!
 
-/** The instance under a name: browsers make no passkeys for addresses. */
+/** With a host name, because browsers don't support passkeys for IP addresses. */
 const named = { UK_PUBLIC_URL: 'http://uk.localhost:4242' }
 const page = named.UK_PUBLIC_URL
 
@@ -24,7 +24,7 @@ async function addPasskey(who: Caller, of = authenticator(), name = 'Laptop') {
 }
 const inBrowser = (server: TestServer, person: Person): Caller => onPage(server, page, person.headers.cookie)
 
-test('alice adds a passkey, signs in with it by either process, renames and removes it', async () => {
+test('a passkey can be added, used with any process, renamed and removed', async () => {
   await using server = await testServer({ environment: named })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -63,7 +63,7 @@ test('alice adds a passkey, signs in with it by either process, renames and remo
   assert.deepEqual(refusedWith(gone), [401, 'invalid_credentials'])
 })
 
-test('a challenge is good once, of many at the same time, for what it was made for, on our page, for who was verified', async () => {
+test('a challenge is valid once, for its purpose and origin, and requires user verification', async () => {
   await using server = await testServer({ environment: named })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -78,7 +78,7 @@ test('a challenge is good once, of many at the same time, for what it was made f
   )
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410, 410, 410])
 
-  // A page that looks like ours, and hands on what it gets from here.
+  // A phishing page that relays our options.
   const phished = of.get(await begin(), { origin: 'https://uk.evil.example', rpId: 'uk.localhost' })
   assert.deepEqual(refusedWith(await signIn(phished)), [401, 'invalid_credentials'])
   assert.deepEqual(refusedWith(await signIn(of.get(await begin(), { origin: page, rpId: 'evil.example' }))), [
@@ -93,7 +93,7 @@ test('a challenge is good once, of many at the same time, for what it was made f
     401,
     'invalid_credentials',
   ])
-  // Of what was made for adding one, none signs in.
+  // A challenge for adding a passkey can't be used to sign in.
   const other = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
   assert.deepEqual(refusedWith(await signIn(of.get(other, { origin: page }))), [410, 'link_expired'])
   assert.deepEqual(refusedWith(await signIn(of.get({ challenge: 'bm9ib2R5IG1hZGUgdGhpcw' }, { origin: page }))), [
@@ -105,7 +105,7 @@ test('a challenge is good once, of many at the same time, for what it was made f
   assert.deepEqual(refusedWith(await signIn(expired)), [410, 'link_expired'])
 })
 
-test('a copy of an authenticator is noticed by its counter, and another’s passkey is nobody’s proof', async () => {
+test('a copied authenticator is detected by its counter, and another user’s passkey isn’t accepted', async () => {
   await using server = await testServer({ environment: named })
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -127,21 +127,21 @@ test('a copy of an authenticator is noticed by its counter, and another’s pass
     401,
     'invalid_credentials',
   ])
-  // The challenge of one account does not serve another.
+  // A challenge is bound to its account.
   const hers = (await inBrowser(server, alice).post('/v1/app/passkeys/proof-options')).body.data.options
   const shown = of.get(hers, { origin: page, counter: 10 })
   assert.deepEqual(refusedWith(await inBrowser(server, bob).post('/v1/app/proofs', { credential: shown })), [
     410,
     'link_expired',
   ])
-  // Nor does what alice's browser made go into bob's account.
+  // A passkey created in alice's browser can't be added to bob's account.
   const begun = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
   const credential = of.create(begun, { origin: page })
   const stolen = await inBrowser(server, bob).post('/v1/app/passkeys', { name: 'Mine', credential })
   assert.deepEqual(refusedWith(stolen), [410, 'link_expired'])
 })
 
-test('what gives or takes a way in wants a recent proof, and the last way in stays', async () => {
+test('changing sign-in methods requires a recent proof, and the last method can’t be removed', async () => {
   await using server = await testServer({ environment: named })
   const alice = await server.person('Alice')
   const browser = inBrowser(server, alice)
@@ -177,11 +177,11 @@ test('what gives or takes a way in wants a recent proof, and the last way in sta
   )
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409])
   assert.match(both.find(({ status }) => status === 409)!.body.error.message, /last way to sign in/)
-  // Whoever has no password sets one without the one that is not there.
+  // Without a password, none is required to set one.
   assert.equal((await browser.post('/auth/password', { new_password: 'a password after all' })).status, 200)
 })
 
-test('of two passkeys that are added at once, by two processes, one too many is refused', async () => {
+test('of two passkeys added simultaneously by two processes, the one above the limit is refused', async () => {
   await using server = await testServer({ environment: named })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -206,7 +206,7 @@ test('of two passkeys that are added at once, by two processes, one too many is 
   assert.equal(answers.find(({ status }) => status === 409)!.body.error.code, 'limit_reached')
 })
 
-test('without a page of ours, or on one that has an address for a name, there are no passkeys', async () => {
+test('passkeys require a page of this instance with a host name', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   assert.deepEqual(refusedWith(await alice.post('/v1/app/passkeys/sign-in-options')), [409, 'not_supported'])

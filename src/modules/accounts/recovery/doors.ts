@@ -1,15 +1,18 @@
-/** The ways in and out that an account opened before its address was verified. */
+/** Ways into an account, and shares from it, created before its address was verified. */
 import type { Context } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
 
-/** The number of such things by kind: those that were switched off, and those left for a person to look at. */
+/** Counts by kind: disabled, and left for review. */
 export interface EarlierDoors {
   closed: Record<string, number>
   to_review: Record<string, number>
 }
 
-/** The call by which accounts have the other areas close what an account opened; app.ts puts it on the engine. */
+/** Closes what other modules hold for an account. `app.ts` puts it on the engine. */
 export interface HasDoors {
-  /** Closes them within the transaction of `ctx`, and once more a few seconds later, when every process knows that the sessions have ended. */
+  /**
+   * Runs in the transaction of `ctx`, and again a few seconds later, when every process knows that the sessions have
+   * ended.
+   */
   closeEarlierDoors(ctx: Context, accountId: Id): Promise<EarlierDoors>
 }

@@ -8,7 +8,7 @@ import { until } from '#test/until.ts'
 
 const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
 
-test('alice has forgotten her password: a mail, one use by one of two processes, every session of hers ends', async () => {
+test('a recovery link works once across processes and ends all sessions', async () => {
   await using mail = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mail.url } })
   await using twin = await server.twin()
@@ -23,7 +23,7 @@ test('alice has forgotten her password: a mail, one use by one of two processes,
   assert.match(text, /\/app\/recovery#token=/)
   const unknown = await ask('nobody@example.com')
   assert.deepEqual([known.status, known.text], [unknown.status, unknown.text])
-  // Who asks again at once fills nobody's mailbox, and hears the same.
+  // An immediate second request sends no email, with the same response.
   assert.equal((await ask(alice.email)).status, known.status)
 
   const recover = (origin: string) =>
@@ -45,7 +45,7 @@ test('alice has forgotten her password: a mail, one use by one of two processes,
   assert.equal(mail.unread.length, 0, 'one mail in all')
 })
 
-test('a link of an hour ago is none any more, and without mail it is said that there is none', async () => {
+test('a recovery link expires after an hour, and without email the request reports that', async () => {
   await using mail = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mail.url } })
   await server.person('Alice')
@@ -61,7 +61,7 @@ test('a link of an hour ago is none any more, and without mail it is said that t
   assert.equal((await silent.stranger.get('/app/ways-in')).body.data.recovery, false)
 })
 
-/** The token of the next mail to somebody who has forgotten the password. */
+/** Reads the token from the next recovery email. */
 async function tokenIn(mail: Mailbox): Promise<string> {
   for (;;) {
     const token = /recovery#token=([\w-]{43})/.exec(await mail.next())?.[1]
@@ -69,7 +69,7 @@ async function tokenIn(mail: Mailbox): Promise<string> {
   }
 }
 
-/** Ways by which what happens in an account reaches somebody else, or goes on in its name. */
+/** Ways for an account's activity to reach or act for others. */
 async function openDoors(person: Person) {
   const made = async (path: string, body: object) => {
     const answer = await person.post(path, body)
@@ -94,7 +94,7 @@ async function openDoors(person: Person) {
   return { webhook, endpoint, automation, team, invitation, chat }
 }
 
-test('who signed up with bob’s address and waits for him keeps no way in; what bob makes after that stays', async () => {
+test('someone who signed up with another person’s address loses all access when its owner recovers the account', async () => {
   const page = 'http://uk.localhost:4242'
   await using mail = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mail.url, UK_PUBLIC_URL: page } })
@@ -167,7 +167,7 @@ test('who signed up with bob’s address and waits for him keeps no way in; what
   )
 })
 
-test('a session that ends meanwhile makes no key, and switches nothing on', async () => {
+test('a session that ends meanwhile can’t create a key or enable anything', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool } = server.app.engine.postgres
@@ -216,7 +216,7 @@ test('a session that ends meanwhile makes no key, and switches nothing on', asyn
   }
 })
 
-test('of many requests at once, by two processes, one mail comes; a password that is set meanwhile makes its link worthless', async () => {
+test('many simultaneous requests to two processes send one email; setting a password revokes its link', async () => {
   await using mail = await mailbox()
   await using server = await testServer({ environment: { SMTP_URL: mail.url } })
   await using twin = await server.twin()

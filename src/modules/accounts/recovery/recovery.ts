@@ -18,16 +18,16 @@ import { type AccountRow, accountStore, sessionStore } from '../store.ts'
 import type { EarlierDoors, HasDoors } from './doors.ts'
 
 const GOOD_SECONDS = 3_600
-/** The least time between two mails, so that nobody can flood somebody's mailbox. */
+/** Minimum time between two emails, so no mailbox is flooded. */
 const PAUSE_MS = 300_000
 
 interface Asked {
   id: string
-  /** Sealed, for jobs are rows. */
+  /** Sealed, because jobs are stored. */
   email: string
 }
 
-/** Whether there is such an account is looked up by a job: the answer takes as long and says as much for every address. */
+/** A job looks up the account, so the response and its timing are the same for every address. */
 export async function requestRecovery(ctx: Context, email: string): Promise<void> {
   if (!canMail(ctx.engine))
     refuse('not_ready', { message: 'This server can’t send email. Its administrator can set SMTP_URL.' })
@@ -37,18 +37,17 @@ export async function requestRecovery(ctx: Context, email: string): Promise<void
   await ctx.engine.jobs.add(ctx, 'accounts.recover', { ...asked })
 }
 
-/** The jobs of this file. */
 export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
   async 'accounts.recover'({ id, email: sealed }: Asked) {
     const email = engine.secrets.open(sealed, id)
     await engine.postgres.db.transaction().execute(async (db) => {
       const account = await accountStore.byEmail(db, email)
       if (!account || !mayRecover(account)) return
-      // Jobs for one account run one after the other, so that the second one sees the mail of the first.
+      // Serializes an account's jobs, so the second sees the first email.
       await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
       const since = new Date(Date.now() - PAUSE_MS)
       if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
-      // Only the newest mail counts: earlier challenges are forgotten.
+      // Only the newest email is valid.
       await challengeStore.forget(db, 'recovery', account.id)
       const ctx = { db, engine, now: () => new Date() }
       const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
@@ -58,8 +57,8 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
 })
 
 /**
- * Whether a mail to its address gives the account to who reads it. Not where only the identity provider let someone in, under an
- * address that nobody has verified: it may belong to a person whom the provider wouldn't let in.
+ * Whether its email is enough to recover the account. Not if only the identity provider admitted it with an unverified
+ * address, which may belong to someone else.
  */
 const mayRecover = ({ email_verified_at, password_hash, administrator }: AccountRow): boolean =>
   email_verified_at !== null || password_hash !== null || administrator
@@ -77,7 +76,7 @@ const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
     ],
   })
 
-/** Sets the password, ends every session and begins one: whoever reads the mail of the address has the account. */
+/** Sets the password, ends all sessions and starts a new one. */
 export async function recover(ctx: Context<HasDoors>, token: string, password: string): Promise<AccountRow> {
   const subjects = [networkSubject(ctx)]
   await takeLogin(ctx, subjects)
@@ -116,9 +115,8 @@ export async function recover(ctx: Context<HasDoors>, token: string, password: s
 }
 
 /**
- * Ends every earlier way into an account whose address is verified only now: somebody else may have made the account
- * with it, to wait for the owner. Passkeys, identities and keys are removed, and what that person opened for others is
- * closed.
+ * Removes passkeys, identities, keys and shares created before the address was verified: someone else may have created
+ * the account to wait for its owner.
  */
 async function endEarlierWays(ctx: Context<HasDoors>, accountId: Id): Promise<EarlierDoors> {
   await passkeyStore.removeAll(ctx.db, accountId)

@@ -3,31 +3,31 @@ import { networkOf } from '#infra/network.ts'
 import { refuse } from '#core/errors.ts'
 import { loginStore } from '../store.ts'
 
-/** Failed logins are counted of two: the network a call comes from, and an account by its address. */
+/** Failed sign-ins are counted by network and by email address. */
 export const networkSubject = ({ caller }: Context): string => `ip:${networkOf(caller.ip)}`
 export const emailSubject = (email: string): string => `email:${email.toLowerCase()}`
 
-/** Takes a token of each, before the password is looked at, so that many at once are counted too. */
+/** Takes tokens before checking the password, so concurrent attempts count too. */
 export async function takeLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
   const { logins } = ctx.engine.config.limits
   for (const subject of subjects) await take(ctx, subject, logins, 'failed sign-ins')
 }
 
-/** A login that succeeded was none of those that are counted. */
+/** Successful sign-ins don't count. */
 export async function refundLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
   if (ctx.engine.config.limits.logins === 0) return
   for (const subject of subjects) await loginStore.refund(ctx.db, subject)
 }
 
-/** Sign-ups have a bucket of their own, which one that succeeds does not fill again: each draws an account, and credits. */
+/** A successful sign-up isn't refunded, because each creates an account and credits. */
 export const takeSignUp = (ctx: Context): Promise<void> =>
   take(ctx, `sign-up:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.sign_ups, 'sign-ups')
 
-/** Challenges are made for anybody who opens the page to sign in: more of them than of wrong passwords. */
+/** Challenges are created for every visitor of the sign-in page, so the limit is higher. */
 export const takeChallengeOf = (ctx: Context): Promise<void> =>
   take(ctx, `challenge:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.logins * 6, 'sign-in attempts')
 
-/** Mails to who has forgotten: asking for one is counted by network, whether there is such an account or not. */
+/** Counted by network, whether or not the account exists. */
 export const takeRecovery = (ctx: Context): Promise<void> =>
   take(ctx, `recovery:${networkOf(ctx.caller.ip)}`, ctx.engine.config.limits.logins, 'email requests')
 

@@ -17,7 +17,6 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-/** The purpose of a challenge: one that was made for another purpose is refused. */
 export type Purpose =
   | 'passkey.register'
   | 'passkey.sign_in'
@@ -27,12 +26,11 @@ export type Purpose =
   | 'recovery'
 
 export interface Challenge {
-  /** 256 random bits. The database keeps their hash. */
+  /** 256 random bits. Only the hash is stored. */
   token: string
   expiresAt: Date
 }
 
-/** The data that was stored with a challenge that has come back. */
 export interface Taken {
   accountId: Id | null
   kept: unknown
@@ -40,7 +38,7 @@ export interface Taken {
 
 const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** Makes what somebody must bring back within so many seconds, to whichever process. `kept` is sealed, and read then. */
+/** Creates a challenge that any process can redeem within `seconds`. `kept` is sealed until then. */
 export async function makeChallenge(
   { db, now, engine: { secrets } }: Pick<Context, 'db' | 'now' | 'engine'>,
   purpose: Purpose,
@@ -61,7 +59,7 @@ export async function makeChallenge(
   return { token, expiresAt }
 }
 
-/** Takes it, once of many at the same time, whatever comes of it then. Null: there is none, or not any more. */
+/** Redeems a challenge once. Null: unknown, used or expired. */
 export async function takeChallenge(
   { db, now, engine: { secrets } }: Pick<Context, 'db' | 'now' | 'engine'>,
   purpose: Purpose,
@@ -81,7 +79,6 @@ export async function takeChallenge(
 }
 
 export const challengeStore = {
-  /** The number of an account's challenges for this purpose since then. */
   async count(db: Db, purpose: Purpose, accountId: Id, since: Date): Promise<number> {
     const { count } = await db
       .selectFrom('sign_in_challenges')

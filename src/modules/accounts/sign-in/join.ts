@@ -7,7 +7,6 @@ import { newId } from '#core/ids.ts'
 import { fromUsd } from '#core/money.ts'
 import { type AccountRow, accountStore } from '../store.ts'
 
-/** Refuses whoever comes without an invitation to this address. */
 export async function requireInvitation(ctx: Context, token: string | undefined, email: string): Promise<void> {
   if (token && (await isInvited(ctx.db, token, email))) return
   refuse('policy_denied', {
@@ -18,15 +17,15 @@ export async function requireInvitation(ctx: Context, token: string | undefined,
 
 export interface NewAccount {
   email: string
-  /** Whether the address is verified, by somebody who can be trusted with that. */
+  /** Verified by a trusted party. */
   verified: boolean
   name: string
   passwordHash: string | null
-  /** The first of the instance, which administers it. */
+  /** The instance's first account, which becomes its administrator. */
   first: boolean
 }
 
-/** Makes an account with all that belongs to it, within the transaction of whoever found that it may join. */
+/** Runs in the transaction that checked permission to join. */
 export async function createAccount(
   ctx: Context,
   { email, verified, name, passwordHash, first }: NewAccount,
@@ -34,7 +33,7 @@ export async function createAccount(
   const id = newId()
   const personal_workspace_id = newId()
   const credits = first ? 0n : fromUsd(ctx.engine.config.signUpCreditsUsd)
-  // Credits wait for a proven address where mail can prove it: nobody draws them for one that is not theirs.
+  // If the server can send email, credits wait for a verified address.
   const waits = credits > 0n && !verified && canMail(ctx.engine)
   const row = await accountStore
     .insert(ctx.db, {

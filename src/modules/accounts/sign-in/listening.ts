@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Id } from '#core/ids.ts'
 
-/** Every open stream holds one. */
+/** One per open stream. */
 export class Listening implements Disposable {
   readonly #changes: EventEmitter
   readonly #accountId: Id

@@ -3,23 +3,22 @@ import type { Context } from '#infra/context.ts'
 import { refuse } from '#core/errors.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
-/** The time for which a password or passkey, once shown, allows adding and removing ways to sign in. */
+/** How long a password or passkey check allows changing sign-in methods. */
 const PROOF_SECONDS = 600
 
-/** The session of the call. */
 export function sessionId({ principal: { credential } }: Context): string {
   if (credential.kind !== 'session') return refuse('cookie_session_required')
   return credential.id
 }
 
-/** Refuses with 403 where nobody has shown lately, in this session, that they are who has the account. */
+/** Refuses with 403 unless this session has a recent proof. */
 export async function requireProof(ctx: Context): Promise<void> {
   const session = (await sessionStore.get(ctx.db, ctx.principal.accountId, sessionId(ctx))) ?? refuse('session_expired')
   if (session.proved_at !== null && session.proved_at.getTime() > ctx.now().getTime() - PROOF_SECONDS * 1000) return
   refuse('proof_required')
 }
 
-/** The same, with the account held: of two that add a way in at once each sees the other, and what ended the session before. */
+/** Locks the account too, so concurrent changes see each other and an ended session. */
 export async function requireProofAlone(ctx: Context): Promise<void> {
   await accountStore.lock(ctx.db, ctx.principal.accountId)
   await requireProof(ctx)

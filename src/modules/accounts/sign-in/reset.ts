@@ -5,7 +5,7 @@ import { challengeStore } from './challenges.ts'
 import { hashPassword } from './password.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
-/** Sets the password of an account from the host itself and ends all its sessions. False when nobody has this address. */
+/** For the host's CLI. Ends all sessions. False: no account has this address. */
 export async function resetPassword(db: Kysely<Database>, email: string, password: string): Promise<boolean> {
   const password_hash = await hashPassword(password)
   return db.transaction().execute(async (db) => {

@@ -5,21 +5,20 @@ import { hashSecret } from '#authz/api-key.ts'
 import { newId } from '#core/ids.ts'
 import { type SessionRow, sessionStore } from '../store.ts'
 
-/** A session ends when it is unused for so long, and at the latest after the maximum. */
 export const SESSION_IDLE_SECONDS = 14 * 86_400
 export const SESSION_MAX_SECONDS = 90 * 86_400
 export const MAX_SESSIONS = 100
 
 /**
- * Starts a session and has the answer set its cookie. The oldest beyond the maximum ends. `proved`: it begins with a
- * password or a passkey, which then lets more be done for a while.
+ * Starts a session and sets its cookie. Ends the oldest above the limit. `proved`: starts with a password or passkey
+ * check.
  */
 export async function startSession(
   ctx: Context,
   accountId: string,
   { proved = true, identityId = null }: { proved?: boolean; identityId?: string | null } = {},
 ): Promise<SessionRow> {
-  // 256 random bits; the database holds only the hash.
+  // 256 random bits. Only the hash is stored.
   const token = randomBytes(32).toString('base64url')
   const expiresAt = new Date(ctx.now().getTime() + SESSION_MAX_SECONDS * 1000)
   const row = await sessionStore.insert(ctx.db, {
@@ -33,7 +32,7 @@ export async function startSession(
     identity_id: identityId,
   })
   if (await sessionStore.trim(ctx.db, accountId, MAX_SESSIONS)) {
-    // A session that ended is still known to the processes that served it.
+    // Other processes still have the ended session cached.
     await rightsChanged(ctx.db, [accountId])
     ctx.afterCommit(() => void ctx.engine.rights.refresh())
   }

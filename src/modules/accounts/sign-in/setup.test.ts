@@ -12,7 +12,7 @@ import { prepareSetupToken } from './setup.ts'
 
 const body = JSON.stringify({ email: 'first@example.com', password: 'a long password', name: 'First' })
 
-/** A sign-up as bytes on a socket. Answers its status and code. */
+/** A raw sign-up request. Returns its status and code. */
 async function signUp(origin: string, headers: readonly string[], version = '1.1', more = ''): Promise<string> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
@@ -55,11 +55,11 @@ const telling = [
   'cf-ray: 1',
 ]
 for (const header of telling)
-  test(`a sign-up that says ${header} needs the token`, async () => {
+  test(`a first sign-up with the header ${header} requires the token`, async () => {
     assert.equal(await signUp(server.origin, [header]), '403 setup_required')
   })
 
-test('one of HTTP/1.0 needs the token, as nginx sends it behind a bare proxy_pass', async () => {
+test('an HTTP/1.0 request requires the token, as sent by nginx with a bare proxy_pass', async () => {
   assert.equal(await signUp(server.origin, [], '1.0'), '403 setup_required')
 })
 
@@ -70,7 +70,7 @@ for (const [environment, expected] of [
   [{ UK_PUBLIC_URL: 'http://localhost:8123' }, '201'],
   [{ UK_PUBLIC_URL: 'http://[::1]:8123' }, '201'],
 ] as const)
-  test(`with ${JSON.stringify(environment)} a sign-up on this machine is ${expected}`, async () => {
+  test(`with ${JSON.stringify(environment)} a local first sign-up is ${expected}`, async () => {
     await using other = await testServer({ environment })
     const port = new URL(other.origin).port
     assert.equal(await signUp(`http://127.0.0.1:${port}`, []), expected)
@@ -82,7 +82,7 @@ for (const [title, lines] of [
   ['the Host passed on', 'proxy_set_header Host $host;'],
   ['X-Real-IP over HTTP/1.1', 'proxy_http_version 1.1; proxy_set_header X-Real-IP $remote_addr;'],
 ] as const)
-  test(`behind nginx with ${title} the first sign-up needs the token`, { skip: !existsSync(NGINX) }, async () => {
+  test(`behind nginx with ${title} the first sign-up requires the token`, { skip: !existsSync(NGINX) }, async () => {
     using dir = temporaryDir()
     const port = await freePort()
     mkdirSync(join(dir.path, 'logs'))
@@ -108,7 +108,7 @@ for (const [title, lines] of [
     }
   })
 
-test('the token lets the first in, once; its file goes in every process’s data dir, and it opens nothing afterwards', async () => {
+test('the setup token works once, its file is deleted in every data directory, and it’s invalid afterwards', async () => {
   await using one = await testServer({ environment: { UK_PUBLIC_URL: 'https://uk.example.com' } })
   using elsewhere = temporaryDir()
   await using two = await one.twin({ UK_DATA_DIR: elsewhere.path })

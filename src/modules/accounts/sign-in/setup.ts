@@ -9,8 +9,8 @@ import { isSameText } from '#core/text/same-text.ts'
 const FILE = 'setup-token'
 
 /**
- * The token that the first sign-up needs: one for the instance, whichever process answers. Null once there is an account.
- * Kept as `setup-token` in the data dir while it is needed, for whoever did not see it at start.
+ * Returns the instance's token for the first sign-up, shared by all processes, or null if an account exists. Also
+ * written to `setup-token` in the data directory while needed.
  */
 export async function prepareSetupToken(db: Db, dataDir: string): Promise<string | null> {
   const { rows } = await sql<{ exists: boolean }>`select exists (select from accounts) as exists`.execute(db)
@@ -32,7 +32,7 @@ export async function isSetupToken(db: Db, given: string): Promise<boolean> {
   return token !== null && isSameText(given, token)
 }
 
-/** Ends the setup token, in the transaction of the first sign-up. */
+/** Call it in the transaction of the first sign-up. */
 export async function spendSetupToken(ctx: Context): Promise<void> {
   await sql`delete from instance where name = 'setup_token'`.execute(ctx.db)
   ctx.afterCommit(() => {
@@ -43,7 +43,7 @@ export async function spendSetupToken(ctx: Context): Promise<void> {
 
 const LOOK_MS = 1_000
 
-/** Removes the token's file once there is an account, whichever process it signed up with. */
+/** Deletes the token's file after the first sign-up, in any process. */
 export function watchSetup({
   postgres,
   bus,

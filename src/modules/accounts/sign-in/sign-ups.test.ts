@@ -27,7 +27,7 @@ for (const [kind, addressOf] of [
   ['one IPv4 address, also as IPv6 has it', (i: number) => (i % 2 === 0 ? '203.0.113.9' : '::ffff:203.0.113.9')],
   ['25 addresses of one /64', (i: number) => `2001:db8:0:7:${i}::${i}`],
 ] as const)
-  test(`25 sign-ups at once from ${kind}, by two processes: ten are accounts`, async () => {
+  test(`of 25 simultaneous sign-ups from ${kind} to two processes, ten succeed`, async () => {
     await using server = await testServer({ environment })
     await using twin = await server.twin()
     await server.person('Alice')
@@ -37,12 +37,12 @@ for (const [kind, addressOf] of [
     assert.deepEqual(tally(answers), { 201: 10, 429: 15 })
     const refused = answers.find(({ status }) => status === 429)!
     assert.deepEqual([refused.body.error.type, refused.headers.get('retry-after')], ['rate_limited', '6'])
-    // Others are not held up, and who is there logs in from the same place.
+    // Other networks aren't affected, and existing users can sign in.
     assert.equal((await signUp(server.origin, '2001:db8:0:8::1')).status, 201)
     assert.equal((await signIn(server.origin, addressOf(0), 'alice@example.com', 'the password of Alice')).status, 200)
   })
 
-test('failed logins of a whole /64 are counted together, and of no other', async () => {
+test('failed sign-ins count per /64 network', async () => {
   await using server = await testServer({ environment })
   await using twin = await server.twin()
   await server.person('Alice')
@@ -56,7 +56,7 @@ test('failed logins of a whole /64 are counted together, and of no other', async
   assert.equal((await signIn(server.origin, '2001:db8:0:8::1', 'nobody@example.com', 'wrong')).status, 401)
 })
 
-test('where mail is set, credits of sign-up come with the confirmed address, once of many at the same time', async () => {
+test('with email configured, sign-up credits are granted once, with the verified address', async () => {
   await using mail = await mailbox()
   await using server = await testServer({
     environment: { UK_SIGN_UP_CREDITS_USD: '5', SMTP_URL: mail.url, UK_LIMIT_WRITES: '0' },
@@ -76,7 +76,7 @@ test('where mail is set, credits of sign-up come with the confirmed address, onc
   assert.equal(await until(credits, (usd) => usd > 0), 5)
 })
 
-test('without mail they are there at once', async () => {
+test('without email, sign-up credits are granted at once', async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP_CREDITS_USD: '5' } })
   await server.person('Alice')
   const bob = await server.person('Bob')

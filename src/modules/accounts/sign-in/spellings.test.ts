@@ -21,7 +21,7 @@ after(async () => {
   await mail[Symbol.asyncDispose]()
 })
 
-/** A password as it is typed, and its code points as different systems send them. */
+/** A password, and its code points on different systems. */
 const SPELLINGS = [
   ['Café-Grün-20260401', 'NFC', 'NFD'],
   ['한국어-암호-20260401', 'NFD', 'NFC'],
@@ -40,7 +40,7 @@ const join = async (password: string) => {
 const signsIn = async (email: string, password: string) =>
   assert.equal((await guest.post('/auth/sign-in', { email, password })).status, 200, password)
 
-/** For each field that takes a password: it is used in one spelling where the other was given before. */
+/** Each password field, used in one encoding after it was set in another. */
 const uses: Readonly<Record<string, (one: string, other: string) => Promise<void>>> = {
   'auth.sign_up.password': async (one, other) => signsIn((await join(one)).email, other),
   'auth.sign_in.password': async (one, other) => signsIn((await join(other)).email, one),
@@ -69,7 +69,7 @@ const uses: Readonly<Record<string, (one: string, other: string) => Promise<void
   },
 }
 
-test('every field of the registry that takes a password is used below', async () => {
+test('every password field in the contract is covered below', async () => {
   const fields = list(await loadContracts()).flatMap(({ name, endpoint }) =>
     Object.keys(inputSchemas(endpoint).body?.shape ?? {})
       .filter((field) => /password|passphrase/.test(field))
@@ -79,20 +79,20 @@ test('every field of the registry that takes a password is used below', async ()
 })
 
 for (const [name, use] of Object.entries(uses))
-  test(`${name} takes every spelling of the same characters`, async () => {
+  test(`${name} accepts every encoding of the same characters`, async () => {
     for (const [typed, one, other] of SPELLINGS) {
       assert.notEqual(typed.normalize(one), typed.normalize(other))
       await use(typed.normalize(one), typed.normalize(other))
     }
   })
 
-test('a password set on the host works in every spelling', async () => {
+test('a password set on the host works in every encoding', async () => {
   const { email } = await join('a-password-to-reset')
   await resetPassword(server.app.engine.postgres.db, email, 'Café-20260401'.normalize('NFD'))
   await signsIn(email, 'Café-20260401'.normalize('NFC'))
 })
 
-test('hashes made before passwords were normalized still match, in either form, and nothing else does', async () => {
+test('hashes from before normalization still match in both forms, and nothing else does', async () => {
   const typed = 'Grün-ﬁ-20260401'
   for (const form of ['NFC', 'NFD'] as const) {
     const { email } = await join('a-password-of-before')
@@ -109,7 +109,7 @@ test('hashes made before passwords were normalized still match, in either form, 
   }
 })
 
-test('the 8 characters of a new password are counted after normalization', async () => {
+test('the minimum length of 8 characters applies after normalization', async () => {
   const short = 'éàüñ'.normalize('NFD')
   assert.equal(short.length, 8)
   const answer = await guest.post('/auth/sign-up', { email: 'short@example.test', name: 'Test', password: short })

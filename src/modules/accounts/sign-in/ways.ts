@@ -4,14 +4,13 @@ import type { Db } from '#infra/postgres/client.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 
-/** The ways by which somebody signs in to their account. */
 export interface Ways {
   password: boolean
   passkeys: number
   identities: number
 }
 
-/** Locks the account: of two that remove its last two ways at once, the second sees the first. */
+/** Locks the account, so two concurrent removals can't take the last two methods. */
 export async function waysOf(db: Db, accountId: Id): Promise<Ways> {
   await sql`select from accounts where id = ${accountId} for no key update`.execute(db)
   const { rows } = await sql<Ways>`select
@@ -21,10 +20,10 @@ export async function waysOf(db: Db, accountId: Id): Promise<Ways> {
   return rows[0]!
 }
 
-/** Refuses to take the last way in. To be asked within the transaction that takes it. */
+/** Refuses to remove the last sign-in method. Call it in the transaction that removes it. */
 export async function checkAnotherWay(ctx: Context, taking: 'passkeys' | 'identities'): Promise<void> {
   const ways = await waysOf(ctx.db, ctx.principal.accountId)
-  // An account at an identity provider that this instance no longer asks leads nowhere.
+  // Identities are useless without a configured identity provider.
   const identities = ctx.engine.config.oidc === null ? 0 : ways.identities
   const left = Number(ways.password) + ways.passkeys + identities - 1
   if (left < 1 || (taking === 'identities' && ctx.engine.config.oidc === null && !ways.password && ways.passkeys === 0))
