@@ -23,7 +23,7 @@ export const FolderRows = z
   })
   .meta({ id: 'FolderRows', description: '`id` is the ID of the folder, or of the workspace for its root.' })
 
-/** Endpoints that give the drive's pages in one call what takes other clients several. */
+/** Endpoints that combine several calls for the app's drive pages. */
 export const appEndpoints = {
   place: endpoint('GET /app/drive/files/:id', {
     summary: 'Get a file or folder with its parent folders and your permissions',

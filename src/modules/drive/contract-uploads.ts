@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { base, endpoint, idOut, none, one, time } from '#core/contract.ts'
 
-/** The parts of tus that are spoken here (https://tus.io/protocols/resumable-upload). */
+/** The supported parts of tus (https://tus.io/protocols/resumable-upload). */
 export const TUS = '1.0.0'
 const tusCapabilities = {
   'tus-resumable': TUS,

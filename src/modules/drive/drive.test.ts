@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { form, upload } from '#test/drive/drive.ts'
 
-test('alice uploads a file and gets back the same bytes; bob gets 404', async () => {
+test('an uploaded file downloads unchanged, and other users get 404', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -40,7 +40,7 @@ test('alice uploads a file and gets back the same bytes; bob gets 404', async ()
   assert.equal((await upload(bob, { workspace_id: alice.workspaceId }, bytes, 'x')).status, 404)
 })
 
-test('a part of a file, and only what changed: ranges and conditions as RFC 9110 has them', async () => {
+test('range and conditional requests follow RFC 9110', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { data: file } = (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('0123456789'), 'ten'))
@@ -72,7 +72,7 @@ test('a part of a file, and only what changed: ranges and conditions as RFC 9110
   assert.deepEqual([head.status, head.headers.get('content-length'), head.text], [200, '10', ''])
 })
 
-test('a name that is taken is refused, numbered, or takes the bytes as its next version, as the sender says', async () => {
+test('an existing name is rejected, numbered, or gets a new version, as the sender chooses', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const put = (more: Record<string, string>, text: string) =>
@@ -94,7 +94,7 @@ test('a name that is taken is refused, numbered, or takes the bytes as its next 
   assert.equal((await alice.get(`/drive/files/${first.id}`)).text, 'two')
 })
 
-test('ten people make one folder at once: it is there once', async () => {
+test('ten concurrent requests create a folder once', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const make = (body: object) => alice.post('/drive/files/folders', body)
@@ -120,7 +120,7 @@ test('ten people make one folder at once: it is there once', async () => {
   assert.deepEqual([file.status, file.body.error.details.kind], [409, 'folder'])
 })
 
-test('what cannot be uploaded is refused by name, and nothing of it stays', async () => {
+test('an invalid upload is rejected with the reason and stores nothing', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
@@ -150,7 +150,7 @@ test('what cannot be uploaded is refused by name, and nothing of it stays', asyn
   assert.deepEqual([before.status, before.body.error.param], [400, 'workspace_id'])
 })
 
-test('uk drive upload sends a file as it is, and uk drive download writes the same bytes', async () => {
+test('`uk drive upload` and `uk drive download` preserve every byte', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key({ scopes: ['drive:write'] })

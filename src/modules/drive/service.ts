@@ -97,14 +97,14 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
           param: 'file',
           message: 'Send the part `file`, or `content`, or `computer_source`.',
         })
-      // Known before a gigabyte has come.
+      // Fails before a gigabyte is received.
       if (onConflict === 'fail') await checkFree(ctx, target, name)
       const source = computer_source === undefined ? null : await onComputer(ctx, computer_source)
       const bytes = source?.bytes ?? sent!
       await checkRoom(ctx, target.workspaceId, source?.size ?? 1, 'now')
       const said = mime_type ?? ctx.upload?.mimeType ?? null
       return staging(ctx, each(bytes), async (staged) => {
-        // Judged anew: the bytes may have taken hours, and the sender's place may be gone.
+        // Checked again: the upload may have taken hours, and the sender may have lost access.
         const target = await targetOf(ctx, { workspace_id, parent_id })
         const { row, made } = await putFile(ctx, target, { name, onConflict, said }, staged)
         ctx.answer.status = made ? 201 : 200
@@ -123,7 +123,7 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
           return showFile(await insert(ctx, await lockTarget(ctx, target), name, 'fail', null))
         })
       } catch (error) {
-        // Somebody else was quicker.
+        // Created concurrently.
         const there = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
         if (there === undefined) throw error
         return showExisting(ctx, there)
@@ -274,12 +274,12 @@ async function workspacesOf(
   const folder = await fileFor(ctx, parentId, 'drive:read', 'parent_id')
   if (folder.kind !== 'folder')
     refuse('invalid_parameter', { param: 'parent_id', message: 'This is a file, not a folder.' })
-  // A folder is shared without what was thrown out of it.
+  // A share of a folder excludes what was trashed from it.
   if (status === 'trashed' && membershipIn(ctx.principal, folder.workspace_id) === null) return []
   return workspaceId === undefined || workspaceId === folder.workspace_id ? [folder.workspace_id] : []
 }
 
-/** The name given, else the one of the form's part, which is kept as it is or refused, else the one on the computer. */
+/** The given name, else that of the form part, kept or rejected as it is, else that of the computer's file. */
 function nameFor(given: string | undefined, sent: string | null, there: string | null): string {
   if (given !== undefined) return checkName(given)
   if (sent !== null) return checkName(sent, 'file', 'The file name of the part `file`')
@@ -321,14 +321,14 @@ export type { FileRow } from './store.ts'
 export { type ReadableFile, readableFile } from './tree/readable-file.ts'
 export { dropFilesOf } from './tree/copy.ts'
 
-/** The bytes of a file of a computer, by the rights that its own download asks for. */
+/** Reads a computer's file with the permissions its download requires. */
 async function onComputer(
   ctx: Context,
   { computer_id, path }: { computer_id: Id; path: string },
 ): Promise<{ size: number | null; bytes: AsyncIterable<Uint8Array> }> {
   const { body } = (await ctx.invoke('computers.download', { id: computer_id, path })) as Bytes
   if (isStored(body)) return { size: body.size, bytes: body.read({ start: 0, end: body.size }) }
-  // The size of a file that the machine makes up as it is read shows at its end.
+  // A generated file's size is known only at its end.
   if (typeof body === 'object' && body !== null && Symbol.asyncIterator in body) return { size: null, bytes: body }
   return refuse('invalid_state', { param: 'computer_source' })
 }

@@ -52,7 +52,6 @@ export const showUpload = (row: UploadRow): z.output<typeof Upload> => ({
   updated_at: iso(row.updated_at),
 })
 
-/** The same as tus says it. */
 export const uploadHeaders = (row: UploadRow): Record<string, string> => ({
   'upload-offset': String(row.offset_bytes),
   'upload-expires': row.expires_at.toUTCString(),

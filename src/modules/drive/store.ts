@@ -4,7 +4,7 @@ import { newestFirst } from '#infra/postgres/newest-first.ts'
 import { type ResourceRow, type Status, resourcePage } from '#authz/resources.ts'
 import type { Id } from '#core/ids.ts'
 
-/** Up to this number the lowest free one is found. */
+/** Up to this number the lowest free one is used. */
 const LOWEST_TRIED = 64
 
 declare module '#infra/postgres/tables.ts' {
@@ -24,7 +24,7 @@ export interface FileTable {
   ancestors: Id[]
   trashed: Generated<boolean>
   trashed_with: Id | null
-  /** The number of times that it went into the trash. */
+  /** How often it was trashed. */
   trashings: Generated<number>
   mime_type: string | null
   size_bytes: bigint | null
@@ -32,7 +32,6 @@ export interface FileTable {
   content_version: Generated<number>
   content_updated_at: Date | null
 }
-/** A file or folder with its row in the register. */
 export type FileRow = Selectable<FileTable> & Omit<ResourceRow, 'kind'>
 
 interface FileVersionTable {
@@ -52,7 +51,7 @@ export type FileVersionRow = Selectable<FileVersionTable>
 export interface FilePage {
   /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
-  /** The folder whose direct content is listed; `root` is the root of the workspaces, null is everywhere. */
+  /** Lists a folder's direct children; `root`: those of the workspaces' roots; null: everything. */
   parent: Id | 'root' | null
   kind: 'file' | 'folder' | null
   status: Status
@@ -65,20 +64,20 @@ const whole = (db: Db) =>
     .selectFrom('resources as r')
     .innerJoin('files as f', 'f.id', 'r.id')
     .selectAll(['r', 'f'])
-    // `kind` stands in both; the later one counts.
+    // Both tables have `kind`; the later one counts.
     .$castTo<FileRow>()
 
 export const fileStore = {
   get: (db: Db, id: Id): Promise<FileRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
 
-  /** Files by their ids, in that order; those that are gone are absent. */
+  /** Files by ID, in that order; deleted ones are missing. */
   async all(db: Db, ids: readonly Id[]): Promise<FileRow[]> {
     if (ids.length === 0) return []
     const rows = new Map((await whole(db).where('r.id', 'in', ids).execute()).map((row) => [row.id, row]))
     return ids.flatMap((id) => rows.get(id) ?? [])
   },
 
-  /** Newest first. The trash shows what was trashed, not what went along with it, unless a folder is named. */
+  /** Newest first. The trash lists what was trashed itself, not its contents, unless a folder is given. */
   list(db: Db, { workspaces, parent, kind, status, before, limit }: FilePage): Promise<FileRow[]> {
     const trashed = status === 'trashed'
     if (parent !== null && !trashed) return listFolder(db, { workspaces, parent, kind, before, limit })
@@ -107,12 +106,12 @@ export const fileStore = {
       .execute()
   },
 
-  /** Files by when their content changed, the latest first; after the one of this moment and id. */
+  /** Files by content change, newest first, after this time and ID. */
   latest(
     db: Db,
     { workspaces, after, limit }: { workspaces: readonly Id[]; after: { at: Date; id: Id } | null; limit: number },
   ): Promise<FileRow[]> {
-    // So many entries of `files_latest` per workspace, however many files there are.
+    // Reads only this many entries of `files_latest` per workspace.
     const page = sql<{ id: Id }>`(select l.id from unnest(${workspaces}::ulid[]) w(id) cross join lateral (
       select f.id, f.content_updated_at from files f where f.workspace_id = w.id and f.kind = 'file' and not f.trashed
         ${after === null ? sql`` : sql`and (f.content_updated_at, f.id) < (${after.at}, ${after.id}::ulid)`}
@@ -125,7 +124,7 @@ export const fileStore = {
       .execute()
   },
 
-  /** Files below a folder as it is, or, of one in the trash, as it went there: folders before what is in them. */
+  /** Files below a folder, or of a trashed folder those trashed with it. Folders come before their contents. */
   below: (db: Db, { id, trashed_with }: Pick<FileRow, 'id' | 'trashed_with'>, limit: number): Promise<FileRow[]> =>
     whole(db)
       .where(sql<boolean>`f.ancestors @> array[${id}::text]`)
@@ -135,7 +134,6 @@ export const fileStore = {
       .limit(limit)
       .execute(),
 
-  /** The one of this name that is not in the trash. */
   named: (db: Db, workspaceId: Id, parentId: Id | null, name: string): Promise<FileRow | undefined> =>
     whole(db)
       .where('f.workspace_id', '=', workspaceId)
@@ -145,9 +143,9 @@ export const fileStore = {
       .executeTakeFirst(),
 
   /**
-   * The numbered form of a name, as `aroundNumber` splits it, that is free in this folder, in one query: the lowest number up to `LOWEST_TRIED`. Beyond,
-   * it doubles the number until one is free and then halves the distance to one that is taken, so that a name that is taken
-   * a million times needs twenty more looks into the index.
+   * Finds a free numbered form of a name (split by `aroundNumber`) in one query: the lowest up to `LOWEST_TRIED`.
+   * Beyond that, it doubles the number until one is free, then bisects towards a taken one, so a name taken a
+   * million times needs about twenty more index lookups.
    */
   async freeName(
     db: Db,
@@ -173,7 +171,7 @@ export const fileStore = {
     return rows[0]!.name
   },
 
-  /** False when the name is taken. */
+  /** False if the name is taken. */
   async insert(
     db: Db,
     row: Pick<FileRow, 'id' | 'workspace_id' | 'parent_id' | 'kind' | 'name' | 'path' | 'ancestors'> & Content,
@@ -232,7 +230,6 @@ export const fileStore = {
       .$if(id !== null, (query) => query.where('id', '=', id!))
       .executeTakeFirst(),
 
-  /** Keeps so many of the newest versions. */
   async forgetVersions(db: Db, fileId: Id, upTo: number): Promise<void> {
     if (upTo < 1) return
     await db.deleteFrom('file_versions').where('file_id', '=', fileId).where('version', '<=', upTo).execute()

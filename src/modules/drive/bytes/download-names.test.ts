@@ -25,7 +25,7 @@ function nameIn(field: string | null): string {
   return extended === undefined ? plain! : decodeURIComponent(extended)
 }
 
-test('a downloaded file has its own name, by each way to download it', async () => {
+test('every way to download a file keeps its name', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   for (const name of NAMES) {

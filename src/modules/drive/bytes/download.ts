@@ -7,13 +7,13 @@ import { fileNameFields } from '#core/text/header-fields.ts'
 import type { FileRow } from '../store.ts'
 import { encodingOf } from './encoding.ts'
 
-/** Types that a browser may show by itself without running anything of them (contract, part 2). */
+/** Types a browser may show inline, since they can't run code (contract, part 2). */
 const shown =
   /^(image\/(png|jpeg|gif|webp|avif|bmp|tiff|x-icon|vnd\.microsoft\.icon|apng|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain)$/
 
 type Held = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
 
-/** The bytes of a file with the headers that keep a browser from taking them for a page of ours. */
+/** A file's bytes, with headers that keep browsers from treating them as a page of this origin. */
 export async function bytesOf(
   engine: Engine,
   row: Held,
@@ -46,7 +46,7 @@ async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** The encoding that reading uses. A text whose bytes can't be read now is sent without one. */
+/** The detected text encoding. If the bytes can't be read now, the response has no charset. */
 const charsetFor = async (engine: Engine, row: Held): Promise<string | null> =>
   row.mime_type!.startsWith('text/') ? encodingOf({ engine }, row).catch(() => null) : null
 

@@ -7,8 +7,8 @@ import type { FileRow } from '../store.ts'
 const HEAD_BYTES = 65_536
 
 /**
- * The encoding of a text file, null for what is no text: as it was found when the whole text was indexed, else by its
- * first bytes. The same for reading, grep and the download's `Content-Type`.
+ * Returns a text file's encoding, or null for binary files: detected on the whole text when it was indexed, else on
+ * the first bytes. Shared by reading, grep and the download's `Content-Type`.
  */
 export async function encodingOf(
   { engine }: { engine: Engine },

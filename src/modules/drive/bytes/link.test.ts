@@ -32,7 +32,7 @@ const sign = async (by: Pick<Person, 'post'>, file: string): Promise<string> => 
   return answer.body.data.url
 }
 
-/** What may happen to the maker of a link, and whether links signed in a session and with a key outlive it. */
+/** What may happen to a link's creator, and whether links signed in a session and with a key still work. */
 const fates: Record<string, { session: boolean; key: boolean; befall: (maker: Maker) => Promise<unknown> }> = {
   'keeps everything': { session: true, key: true, befall: async () => {} },
   'becomes a viewer': { session: true, key: true, befall: ({ place }) => alice.patch(place, { role: 'viewer' }) },
@@ -69,7 +69,7 @@ const fates: Record<string, { session: boolean; key: boolean; befall: (maker: Ma
 }
 
 for (const [fate, { session, key: byKey, befall }] of Object.entries(fates))
-  test(`links of a maker who ${fate} ${session ? 'work' : 'end'}, and ${byKey ? 'work' : 'end'} if a key signed them`, async () => {
+  test(`links of a creator who ${fate} ${session ? 'work' : 'end'}, and ${byKey ? 'work' : 'end'} if a key signed them`, async () => {
     const workspace = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
     await join(alice, bob, workspace, { role: 'member' })
     const place = `/workspaces/${workspace}/members/${bob.id}`
@@ -83,7 +83,7 @@ for (const [fate, { session, key: byKey, befall }] of Object.entries(fates))
     assert.equal((await read(links.key))[0], byKey ? 200 : 401)
   })
 
-test('a link shows the version it was signed for, until that version is no longer kept', async () => {
+test('a link shows the version it was signed for while that version is kept', async () => {
   const at = '/drive/files'
   const { data } = (await alice.post(at, { workspace_id: alice.workspaceId, name: 'v.txt', content: 'first' })).body
   const first = await sign(alice, data.id)

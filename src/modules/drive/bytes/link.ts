@@ -18,19 +18,19 @@ interface Terms {
   version: number
   /** The account that signed it. */
   makerId: string
-  /** The API key it was signed with, or that started what signed it; else empty. */
+  /** The API key that signed it or started what signed it, else empty. */
   keyId: string
   /** Seconds since 1970. */
   expires: number
-  /** The link's id if it works only once, else empty. */
+  /** The ID of a single-use link, else empty. */
   once: string
   disposition: 'inline' | 'attachment'
 }
 
 /**
- * Signs an address that lets its holder read this version of the file without other credentials. The signature
- * (HMAC-SHA256, derived from the root key) covers the terms, the secret of the maker's key and how often the file was
- * trashed: the link ends with its expiry, the file's trashing, and the access or key of its maker.
+ * Signs a URL that grants access to this version of the file without credentials. The signature (HMAC-SHA256,
+ * derived from the root key) covers the terms, the secret of the creator's key and the number of times the file was
+ * trashed. The link ends at its expiry, when the file is trashed, or when its creator loses access or the key.
  */
 export async function mintLink(
   ctx: Context,
@@ -63,7 +63,7 @@ export async function mintLink(
   return { url: `${ctx.engine.origin()}${path}?${query.toString()}`, expires_at: new Date(expires * 1000) }
 }
 
-/** Signs the path without the name, which is there for people and may change. */
+/** The file name in the URL isn't signed, since it may change. */
 const sign = (
   { secrets }: Pick<Engine, 'secrets'>,
   { method, fileId, version, makerId, keyId, expires, once, disposition }: Terms,
@@ -79,7 +79,7 @@ const sign = (
     )
     .toString('base64url')
 
-/** Opens a link: 401 if it wasn't signed here or has been revoked, 410 if it has expired, 404 if the file was deleted. */
+/** Opens a link: 401 if it wasn't signed here or was revoked, 410 if expired, 404 if the file was deleted. */
 export async function openLink(engine: Engine, method: string, url: string): Promise<Bytes> {
   if (method !== 'GET' && method !== 'HEAD')
     refuse('method_not_allowed', { message: 'Links support GET and HEAD.', headers: { allow: 'GET, HEAD' } })
@@ -97,7 +97,7 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
     once: searchParams.get('once') ?? '',
     disposition: searchParams.get('disposition') === null ? 'inline' : 'attachment',
   }
-  // A signature counts in one spelling.
+  // Only the canonical spelling of the terms is valid.
   const asMinted =
     String(terms.expires) === searchParams.get('expires') &&
     String(terms.version) === searchParams.get('version') &&
@@ -105,7 +105,7 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
     searchParams.get('key') !== '' &&
     [null, 'attachment'].includes(searchParams.get('disposition'))
   const signature = searchParams.get('signature') ?? ''
-  // Compares also without a row or a key, so that the time it takes doesn't show which files exist.
+  // Compares even without a row or key, so timing doesn't reveal which files exist.
   const secrets = await keySecrets(db, terms)
   const isSigned = [...secrets, ...(secrets.length === 0 ? ['-'] : [])]
     .map((secret) => isSameText(signature, sign(engine, terms, row ?? { trashings: -1 }, secret)))
@@ -130,8 +130,8 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
 const refuseLink = (): never => refuse('invalid_signature', { message: 'This link isn’t valid, or it was revoked.' })
 
 /**
- * The hashes that stand for the secrets of the link's key, the newest first: two while a rotation overlaps, none once
- * the key is revoked, expired or deleted. A link signed without a key has the empty one.
+ * The secret hashes of the link's key, newest first: two during a rotation overlap, none once the key is revoked,
+ * expired or deleted. Without a key, one empty hash.
  */
 async function keySecrets(db: Db, { makerId, keyId }: Pick<Terms, 'makerId' | 'keyId'>): Promise<string[]> {
   if (keyId === '') return ['']
@@ -147,7 +147,7 @@ async function keySecrets(db: Db, { makerId, keyId }: Pick<Terms, 'makerId' | 'k
   return rows[0]?.secrets ?? []
 }
 
-/** Whether the account that signed the link may read the file now, within what its key reaches. */
+/** Whether the signing account may read the file now, within its key's restrictions. */
 async function makerMayRead(engine: Engine, { makerId, keyId }: Terms, row: FileRow): Promise<boolean> {
   const ctx = await engine.actAs({
     accountId: makerId,
@@ -165,17 +165,17 @@ async function makerMayRead(engine: Engine, { makerId, keyId }: Terms, row: File
   return place !== null && (place.permissions === null || place.permissions.has('drive:read'))
 }
 
-/** How long looking up a maker's rights may take, in milliseconds. */
+/** The time limit for checking the creator's permissions, in milliseconds. */
 const MAKER_MS = 30_000
 
-/** False when it has been used before. */
+/** Marks a single-use link as used. False if it was used before. */
 async function spend({ postgres: { db } }: Engine, { once, expires }: Terms): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into spent_links (id, expires_at)
     values (${once}, to_timestamp(${expires})) on conflict do nothing`.execute(db)
   return numAffectedRows === 1n
 }
 
-/** Links that are over anyway need not be remembered. */
+/** Expired links needn't be remembered. */
 export async function forgetLinks({ postgres: { db } }: Pick<Engine, 'postgres'>): Promise<void> {
   await sql`delete from spent_links where expires_at < now() - interval '1 hour'`.execute(db)
 }

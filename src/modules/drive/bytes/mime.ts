@@ -4,7 +4,7 @@ import { isText } from '#infra/text/charset/charset.ts'
 
 const UNKNOWN = 'application/octet-stream'
 
-/** Types by the ending of a name, for what its first bytes do not tell: text above all. */
+/** Types by file extension, for formats that the first bytes don't identify, mainly text. */
 const byEnding: Record<string, string> = {
   '.txt': 'text/plain',
   '.log': 'text/plain',
@@ -69,12 +69,12 @@ const byEnding: Record<string, string> = {
   '.gguf': UNKNOWN,
 }
 
-/** The type of a file: by its first bytes, else by its name, else by what the sender says, else text or not. */
+/** Detects the type from the first bytes, else the extension, else the sender's claim, else whether it is text. */
 export async function mimeTypeOf(head: Uint8Array, name: string, said: string | null): Promise<string> {
   const named = byEnding[extname(name).toLowerCase()]
   const { fileTypeFromBuffer } = await import('file-type')
   const seen = await fileTypeFromBuffer(head).catch(() => undefined)
-  // A container whose kind its name tells more closely: DOCX is a ZIP, SVG is XML.
+  // The extension is more specific for containers: DOCX is a ZIP, SVG is XML.
   if (seen !== undefined && named !== undefined && containers.has(seen.mime)) return named
   if (seen !== undefined) return seen.mime
   const text = isText(head, head.length === HEAD_BYTES)

@@ -4,7 +4,7 @@ import type { Db } from '#infra/postgres/client.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 
-/** Bytes that a workspace keeps: every version of every file, the trash included. */
+/** Bytes stored by a workspace: every version of every file, including the trash. */
 export async function storedIn(db: Db, workspaceId: Id): Promise<bigint> {
   const { rows } = await sql<{ bytes: bigint }>`select
     (coalesce((select bytes from storage where workspace_id = ${workspaceId}), 0)
@@ -14,7 +14,7 @@ export async function storedIn(db: Db, workspaceId: Id): Promise<bigint> {
   return rows[0]!.bytes
 }
 
-/** The same for many at once. Those that keep nothing are absent. */
+/** Like `storedIn`, for many workspaces. Empty ones are missing. */
 export async function storedByWorkspace(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>> {
   const { rows } = await sql<{ workspace_id: Id; bytes: bigint }>`select workspace_id, sum(bytes)::int8 as bytes from (
       select workspace_id, bytes from storage where workspace_id = any(${workspaceIds}::ulid[])
@@ -24,7 +24,10 @@ export async function storedByWorkspace(db: Db, workspaceIds: readonly Id[]): Pr
   return new Map(rows.map(({ workspace_id, bytes }) => [workspace_id, bytes]))
 }
 
-/** Refuses what is more than the workspace may keep. Within a transaction it holds, also against writers at the same time. */
+/**
+ * Rejects writes beyond the workspace's storage limit. Within a transaction this holds against concurrent writers
+ * too.
+ */
 export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how: 'now' | 'held'): Promise<void> {
   const limit = ctx.engine.config.storage.workspace
   if (limit === 0) return
@@ -38,7 +41,7 @@ export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how
     })
 }
 
-/** Adds up what came and went. */
+/** Adds pending changes to the totals. */
 export async function addUpStorage({ postgres }: Pick<Engine, 'postgres'>): Promise<void> {
   await sql`with changes as (delete from storage_changes returning workspace_id, bytes)
     insert into storage as s (workspace_id, bytes)

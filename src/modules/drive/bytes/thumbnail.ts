@@ -15,12 +15,12 @@ declare module '#infra/postgres/tables.ts' {
 }
 
 const MOST_BYTES = 64 << 20
-/** Counts up when small pictures are made of what they were not made of before. */
+/** Increase when thumbnails become possible for further formats. */
 const MAKER = 1
-/** Raster pictures only: an SVG is a document that can do things. */
+/** Raster images only, since an SVG can run scripts. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
-/** A small picture of a picture, made once per content and size. */
+/** Returns a thumbnail, created once per content and size. */
 export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pixels: number): Promise<Bytes> {
   const { sha256, mime_type } = row
   if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MOST_BYTES) return none()
@@ -47,7 +47,7 @@ const none = (): never =>
     message: 'This file has no thumbnail because it isn’t a readable image.',
   })
 
-/** Pictures that are being made or wait for it, by account, content and size: equal requests wait for the same. */
+/** Thumbnails in progress or queued, by account, content and size. Equal requests share one. */
 export type Thumbnails = Map<string, Making>
 export const createThumbnails = (): Thumbnails => new Map()
 export interface HasThumbnails {
@@ -56,7 +56,7 @@ export interface HasThumbnails {
 interface Making {
   askers: number
   made: Promise<string | null>
-  /** Fires when nobody waits for the picture any more: it is not begun then. */
+  /** Aborted when no caller waits any longer, before work has started. */
   left: AbortController
 }
 
@@ -75,7 +75,7 @@ async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number)
   const leave = () => {
     one.askers -= 1
     if (one.askers === 0) {
-      // Callers from now on begin anew.
+      // Later callers start over.
       forget()
       one.left.abort(signal.reason)
     }
@@ -121,7 +121,7 @@ async function remember(
   return thumbnail
 }
 
-/** Null for what is not a picture after all, takes too long, or breaks the process that reads it. */
+/** Null if it isn't an image, takes too long, or crashes the decoder process. */
 async function drawn(ctx: Context, sha256: string, pixels: number, signal: AbortSignal): Promise<Uint8Array | null> {
   const load = async () => ({ bytes: await wholeBlob(ctx.engine, sha256), pixels })
   const outcome = await ctx.engine.pictures.draw(ctx.principal.accountId, load, signal).catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function drawn(ctx: Context, sha256: string, pixels: number, signal: Abort
   return null
 }
 
-/** Small pictures of what is gone go as well. */
+/** Deletes thumbnails of deleted content. */
 export async function forgetThumbnails({ postgres: { db } }: Pick<Engine, 'postgres'>): Promise<void> {
   await sql`delete from thumbnails t where not exists (select from blobs b where b.sha256 = t.sha256)`.execute(db)
 }

@@ -25,7 +25,7 @@ async function putDeep(person: Person, names: readonly string[]): Promise<void> 
   await put(person, parent, 'tea.txt', 'tea\n')
 }
 
-test('globs that are too much work for a long path are refused by name, by REST and by tools', async () => {
+test('globs that take too much work for a long path are rejected with the reason, by REST and by tools', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -65,7 +65,7 @@ test('globs that are too much work for a long path are refused by name, by REST 
   }
 })
 
-test('searches of an account wait for its own turns, and another account is answered meanwhile', async () => {
+test('searches of one account wait for their turn without delaying another account', async () => {
   await using server = await testServer()
   const [mallory, bob] = [await server.person('Mallory'), await server.person('Bob')]
   const hers = await put(mallory, null, 'a.txt', 'one line with tea\n')

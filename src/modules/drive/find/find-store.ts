@@ -4,7 +4,7 @@ import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { Within } from './within.ts'
 
-/** The position from which a search of the drive goes on: behind this path (its first 400 characters) and id. */
+/** The position a search resumes after: the first 400 characters of the path, and the ID. */
 export interface Position {
   path: string
   id: Id
@@ -12,12 +12,12 @@ export interface Position {
 
 export interface Range extends Within {
   kind: 'file' | 'folder' | null
-  /** The folder to look in; '' is everywhere. */
+  /** The folder to search; '' is everywhere. */
   below: string
-  /** A condition for `like` that every path that is wanted fulfils; `%` asks for nothing. */
+  /** A `like` pattern that every matching path satisfies; `%` matches all. */
   like: string
   fold: boolean
-  /** The position to begin at, or behind. */
+  /** Where to start, or resume after. */
   from: (Position & { included: boolean }) | null
   limit: number
 }
@@ -51,7 +51,7 @@ function conditions({ kind, below, like, fold, from, ...within }: Range): RawBui
   if (below !== '') {
     const inside = `${below}/`
     parts.push(sql`starts_with(f.path, ${inside})`)
-    // The same for the index, as far as its entries reach.
+    // The same condition for the index, as far as its entries reach.
     const edge = inside.slice(0, 400)
     parts.push(sql`${inOrder} >= ${edge}`, sql`${inOrder} < ${`${edge}\u{10ffff}`}`)
   }
@@ -73,7 +73,7 @@ function gramCondition(query: Exclude<GramQuery, null>): RawBuilder<unknown> {
 
 export const findStore = {
   async paths(db: Db, range: Range): Promise<{ id: Id; path: string }[]> {
-    // Few may pass the condition: then all are looked at at once, not one by one in the order of the index.
+    // Few rows may match: then all are read at once, instead of in index order.
     const order = range.like === '%' ? inOrder : sql`left(f.path, 400) || ''`
     const { rows } = await sql<{ id: Id; path: string }>`select f.id, f.path from files f
       where ${conditions(range)} order by ${range.like === '%' ? order : sql`(${order}) collate "C"`}, f.id limit ${range.limit}`.execute(
@@ -82,7 +82,7 @@ export const findStore = {
     return rows
   },
 
-  /** Files in the order of paths: those that the index cannot rule out. */
+  /** Files in path order that the trigram index can't rule out. */
   async candidates(db: Db, range: Range, grams: GramQuery): Promise<Candidate[]> {
     const columns = sql`f.id, f.workspace_id, f.path, f.sha256, f.size_bytes, b.place, f.name, f.mime_type, c.plain, c.reason,
       c.indexed_at is null as waiting, c.text is not null as has_text`
@@ -100,7 +100,7 @@ export const findStore = {
     return rows
   },
 
-  /** The text of some bytes, as far as it is known. */
+  /** The extracted text of a content, if known. */
   async learnt(db: Db, sha256: string): Promise<{ text: string | null; reason: string | null }> {
     const { rows } = await sql<{
       text: string | null

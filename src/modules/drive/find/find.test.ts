@@ -35,7 +35,7 @@ async function project(person: Person) {
   return { src, lib, readme, main, brew, picture }
 }
 
-test('alice finds files by globs, in the order of paths; bob finds none of hers', async () => {
+test('globs find files in path order, and none of other users', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -72,7 +72,7 @@ test('alice finds files by globs, in the order of paths; bob finds none of hers'
   assert.deepEqual(paths(await glob({ pattern: '**' })), ['readme.md'])
 })
 
-test('alice greps: lines with their surroundings, files, counts; what was skipped is named with the reason', async () => {
+test('grep returns lines with context, files and counts, and names skipped files with the reason', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -148,12 +148,12 @@ test('alice greps: lines with their surroundings, files, counts; what was skippe
   ])
 })
 
-test('every file that was skipped is named, ten thousand to a page', async () => {
+test('every skipped file is named, ten thousand per page', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const one = await put(alice, null, 'leaf.bin', Buffer.from([1, 0]))
   await put(alice, null, 'tea.txt', 'tea\n')
-  // As many more of the same bytes as nobody waits for by HTTP.
+  // Inserts many more files with the same bytes, because HTTP would take too long.
   const { pool } = server.app.engine.postgres
   const id = `'01J000000000000000000' || lpad(n::text, 5, '0')`
   await pool.query(
@@ -181,7 +181,7 @@ test('every file that was skipped is named, ten thousand to a page', async () =>
   assert.deepEqual([sizes, named.size, found], [[10_000, 41], 10_041, ['tea.txt']])
 })
 
-test('letters are searched for as they are written, composed or not, as ripgrep does', async () => {
+test('literals match as written, in composed or decomposed form, as in ripgrep', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const [composed, apart] = ['caf\u00e9', 'cafe\u0301']
@@ -192,7 +192,7 @@ test('letters are searched for as they are written, composed or not, as ripgrep 
   assert.deepEqual(await grep(apart), ['apart.txt'])
 })
 
-test('hostile patterns and globs end', async () => {
+test('hostile patterns and globs terminate', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   await put(alice, null, `${'a'.repeat(80)}.txt`, `${'a'.repeat(100_000)}\n`)
@@ -222,7 +222,7 @@ test('hostile patterns and globs end', async () => {
   }
 })
 
-test('what alice shares with bob he finds by glob and grep, a folder with all that is in it, until she takes it back', async () => {
+test('glob and grep find shared files and folders until the share ends', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

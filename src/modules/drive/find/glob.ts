@@ -13,15 +13,15 @@ import { fileStore } from '../store.ts'
 export const listOf = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
 
-/** A call answers what it has after this time. */
+/** A call returns its results so far after this time. */
 const MOST_MS = 10_000
 const FIRST = 200
 const MOST = 20_000
 
-/** A folder as people write it: without slashes at its ends. */
+/** Normalizes a folder path: NFC, without leading and trailing slashes. */
 export const belowOf = (path: string | undefined): string => (path ?? '').normalize('NFC').replace(/^\.?\/+|\/+$/g, '')
 
-/** Throws a refusal that names the parameter, also where a path takes the globs too many steps. */
+/** Throws a refusal that names the parameter, also if a path takes the globs too many steps. */
 export function globOf(patterns: string[], fold: boolean, param: string): Glob {
   const orRefused = <T>(work: () => T): T => {
     try {
@@ -40,7 +40,7 @@ export function globOf(patterns: string[], fold: boolean, param: string): Glob {
   return { matches: (path) => orRefused(() => matches(path)), like }
 }
 
-/** Refuses a call whose account has too many searches waiting. */
+/** Rejects a call whose account has too many queued searches. */
 export function orBusy(error: unknown): never {
   if (!(error instanceof Busy)) throw error
   return refuse('unavailable', {
@@ -62,7 +62,7 @@ interface GlobQuery {
   limit: number
 }
 
-/** The paths that the globs name, and the rows of one page of them. */
+/** Returns a page of files matching the globs. */
 export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: GlobQuery) {
   const patterns = listOf(asked.pattern)
   const fold = asked.case === 'insensitive' || (asked.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
@@ -72,7 +72,7 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Glob
   let from = positionAt(positionOf('glob', asked, cursor))
   const until = performance.now() + MOST_MS
   const hits: { id: Id; path: string }[] = []
-  // A glob is held against the path below the folder that the search begins in, as ripgrep's is.
+  // As in ripgrep, globs match the path relative to the searched folder.
   const inner = (path: string): string => (below === '' ? path : path.slice(below.length + 1))
   const like = below === '' ? glob.like : '%'
   let truncated = false

@@ -61,7 +61,7 @@ function rg(root: string, args: string[]): string[] {
 }
 
 test(
-  'what grep answers over HTTP, page by page and through the index, is what ripgrep prints: lines, what is around them, counts, files',
+  'grep over HTTP, in pages and with the index, returns what ripgrep prints: lines, context, counts and files',
   needs(spawnSync('rg', ['--version']).status === 0, 'ripgrep'),
   async () => {
     const files: Tree = Object.assign({}, ...fc.sample(tree, 4))

@@ -19,7 +19,7 @@ const MOST_MS = 10_000
 const MOST_TOTALS_MS = 60_000
 const FIRST = 256
 const MOST = 20_000
-/** A page names no more than so many of those it skipped; the next page goes on there. */
+/** The maximum skipped files per page; the next page continues with the rest. */
 const MOST_SKIPPED = 10_000
 
 export interface GrepQuery {
@@ -63,7 +63,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
       grams,
     )
     const files: Candidate[] = []
-    /** The last candidate that there was time to look at. */
+    /** The last candidate examined before the time ran out. */
     let late: Candidate | null = null
     const visit = (row: Candidate): boolean => {
       if (wanted(below === '' ? row.path : row.path.slice(below.length + 1))) files.push(row)
@@ -138,7 +138,7 @@ function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: stri
     (named.length === 0 || named.some((one) => one.matches(path))) && (globs === null || globs.matches(path))
 }
 
-/** The rows of a page, taken in order. */
+/** Collects the rows of a page in order. */
 class Found {
   readonly rows: z.output<typeof GrepRow>[] = []
   readonly skipped: { file_id: Id; path: string; reason: string }[] = []
@@ -151,7 +151,7 @@ class Found {
     this.#limit = limit
   }
 
-  /** False when the page is full and there is more. */
+  /** False if the page is full and there is more. */
   take(file: Candidate, { lines, count, skipped }: ScanResult): boolean {
     if (this.next !== null) return false
     const { id, path, workspace_id } = file
@@ -165,7 +165,7 @@ class Found {
       this.#last = { ...place(file), line: 0 }
       return true
     }
-    // Searched, but not all that a person sees of it.
+    // Searched, but its extracted text is incomplete.
     if (file.reason === 'incomplete' && this.skipped.length < MOST_SKIPPED)
       this.skipped.push({ file_id: id, path, reason: file.reason })
     const about = { file_id: id, workspace_id, path }

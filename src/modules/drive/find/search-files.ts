@@ -6,14 +6,15 @@ import type { Id } from '#core/ids.ts'
 import { type Candidate, findStore } from './find-store.ts'
 import { orBusy } from './glob.ts'
 
-/** Files that go to a thread together. */
+/** The size of one worker task. */
 const TASK_FILES = 128
 const TASK_BYTES = 8 << 20
 
 type Task = Omit<ScanTask, 'files'>
 
 /**
- * Searches files and yields each with its hits, in their order; threads work ahead while the caller still wants more.
+ * Searches files in worker threads and yields each with its hits, in order. Threads work ahead while the caller
+ * wants more.
  */
 export async function* searchFiles(
   ctx: Context,
@@ -33,7 +34,7 @@ export async function* searchFiles(
         const part = parts.next()
         if (part.done) break
         const scanning = scanPart(ctx, part.value, task, afterLine, first, signal).catch(orBusy)
-        // It may fail while an earlier one is waited for.
+        // It may fail while an earlier one is awaited.
         scanning.catch(() => {})
         waiting.push(scanning)
       }
@@ -42,13 +43,13 @@ export async function* searchFiles(
       yield* await ready
     }
   } finally {
-    // What runs ahead of a page that is full ends here, not when it is done.
+    // Cancels work ahead once the page is full.
     enough.abort()
     await Promise.allSettled(waiting)
   }
 }
 
-/** The candidates in tasks, small ones at first, so that a page that is full soon costs little. */
+/** Splits candidates into tasks, small ones first, so a page that fills quickly is cheap. */
 function* tasksOf(files: readonly Candidate[]): Generator<Candidate[]> {
   let part: Candidate[] = []
   let bytes = 0
@@ -80,7 +81,7 @@ async function scanPart(
     more: false,
     skipped: unsearchable(file),
   }))
-  // A file that the page before ended in goes on behind the line that was shown last.
+  // A file that spans two pages resumes after the last returned line.
   const resumed = first !== undefined && afterLine > 0 && part[0]?.id === first
   const mostLines = resumed ? afterLine + task.mostLines : task.mostLines
   const { scanner } = ctx.engine
@@ -120,10 +121,10 @@ async function loadFiles(ctx: Context, part: readonly (readonly [number, Candida
 
 type Skip = Exclude<ScanResult['skipped'], null>
 
-/** The reason why a file cannot be searched, as far as it is known before. */
+/** Why a file can't be searched, as far as that is known in advance. */
 function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {
   if (reason !== null && reason !== 'incomplete') return reason as Skip
-  // A file that nobody has looked at yet is searched as it is, unless it is too large for that.
+  // A file not yet indexed is searched directly unless it is too large.
   if (waiting)
     return Number(size_bytes) > MOST_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null
   return plain || has_text ? null : ('not_indexed_yet' as Skip)

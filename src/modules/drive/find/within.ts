@@ -3,7 +3,7 @@ import { sharedThings } from '#authz/shares.ts'
 import type { Context } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
 
-/** The places where a caller may find something: the rule of lists and of shares, inside the query. */
+/** The places a caller may search, following the rules of lists and shares. */
 export interface Within {
   /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
@@ -11,7 +11,7 @@ export interface Within {
   sharedFolders: readonly Id[]
 }
 
-/** The places where glob and grep look: the caller's workspaces and what was shared with it, or one workspace. */
+/** The places for glob and grep: the caller's workspaces and shares, or one workspace. */
 export async function within(ctx: Context, workspaceId: Id | undefined): Promise<Within> {
   const workspaces = visibleWorkspaces(ctx, 'drive:read', workspaceId)
   if (workspaceId !== undefined) return { workspaces, shared: [], sharedFolders: [] }

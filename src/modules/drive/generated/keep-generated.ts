@@ -12,14 +12,14 @@ import { type Target, checkFolder, fileFor, lockTarget, lockTree } from '../tree
 import { safeName } from '../tree/names/names.ts'
 import { insert } from '../tree/write.ts'
 
-/** The place for a model's work: a folder, or the one for such files at the root of a workspace. */
+/** Where to store generated files: a folder, or the workspace's folder for generated files. */
 export interface GeneratedTarget {
   workspaceId: Id
   folderId: Id | null
 }
 
 export interface GeneratedFile {
-  /** The file's name with its ending; where the name is taken it becomes `name (2).ext`. */
+  /** The file name with extension; an existing one becomes `name (2).ext`. */
   name: string
   staged: StagedBlob
   type: string
@@ -28,18 +28,18 @@ export interface GeneratedFile {
 const FOLDER = 'Generated'
 
 /**
- * The scope for keeping a model's work: whoever may run models in a workspace may keep the results there, without a
- * scope of the drive.
+ * The scope for storing generated files: models may be run in a workspace without drive scopes, and so may their
+ * results be stored.
  */
 const SCOPE = 'inference:run'
 
-/** Refuses what could not be kept there in the end, before anything is asked for: the role, the folder, the room. */
+/** Rejects a target where storing would fail later: by role, folder or storage limit. */
 export async function checkGeneratedTarget(ctx: Context, target: GeneratedTarget): Promise<void> {
   const { workspaceId } = await placeOf(ctx, target)
   await checkRoom(ctx, workspaceId, 1, 'now')
 }
 
-/** Within a transaction: all of these files, or none. */
+/** Stores all files or none. Call within a transaction. */
 export async function keepGenerated(
   ctx: Context,
   target: GeneratedTarget,
@@ -77,7 +77,7 @@ async function placeOf(ctx: Context, { workspaceId, folderId }: GeneratedTarget)
   return { workspaceId, folder: null }
 }
 
-/** Made when it is first needed. Where a file has its name, the root of the workspace does. */
+/** Creates the folder on first use. If a file has its name, uses the workspace's root. */
 async function generatedFolder(ctx: Context, root: Target): Promise<Target> {
   const { workspaceId } = root
   for (let made = false; ; made = true) {
@@ -87,7 +87,7 @@ async function generatedFolder(ctx: Context, root: Target): Promise<Target> {
     try {
       return { workspaceId, folder: await insert(ctx, root, FOLDER, 'fail', null) }
     } catch (error) {
-      // Somebody else was quicker.
+      // Created concurrently.
       if (!(error instanceof Refusal)) throw error
     }
   }

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { testServer } from '#test/server.ts'
 import { fileStore } from '../store.ts'
 
-test('alice sees a file with the folders above it and may do all; bob, who was given one of them, sees from there on; carol gets 404', async () => {
+test('an owner sees a file with its parent folders and full access, a grantee sees them from the share on, and others get 404', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -83,7 +83,7 @@ test('alice sees a file with the folders above it and may do all; bob, who was g
   assert.equal(await seen(bob), 404)
 })
 
-test('a long folder comes in a few calls, each file once', async () => {
+test('a long folder is listed in a few calls, each file once', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { db } = server.app.engine.postgres

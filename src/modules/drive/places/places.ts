@@ -13,12 +13,12 @@ import { showFile } from '../show.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { file, fileFor } from '../tree/locate.ts'
 
-/** The rows of one call: 10,000 come in five. */
+/** Rows per call, so a folder of 10,000 takes five. */
 const MOST_ROWS = 2_000
 
 type Access = z.output<typeof FilePlace>['access']
 
-/** A file or folder, the folders above it as far as the caller may read them, and what the caller may do with it. */
+/** Returns a file or folder, its parents as far as the caller may read them, and the caller's access. */
 export async function placeOf(ctx: Context): Promise<z.output<typeof FilePlace>> {
   const row = file.of(ctx)
   const shown = showFile(row)
@@ -30,7 +30,7 @@ export async function placeOf(ctx: Context): Promise<z.output<typeof FilePlace>>
   return { id, created_at, updated_at, file: shown, ancestors, access: accessOf(ctx.workspace!.membership, member) }
 }
 
-/** A share of a folder covers what is below it: the readable ones are the innermost, from the shared one on. */
+/** A share covers everything below a folder, so the readable parents start at the shared one. */
 async function sharedAbove(ctx: Context, above: readonly FileRow[]): Promise<readonly FileRow[]> {
   for (const [at, folder] of above.entries())
     if ((await sharedPlace(ctx.db, ctx.principal, 'file', folder)) !== null) return above.slice(at)
@@ -43,7 +43,7 @@ function accessOf({ role, permissions, status }: Membership, member: boolean): A
   return member ? 'all' : 'edit'
 }
 
-/** The rows that lie directly in a folder, or at the root of a workspace. */
+/** Rows directly in a folder or a workspace's root. */
 export async function rowsOf(
   ctx: Context,
   {
@@ -65,7 +65,7 @@ export async function rowsOf(
   return { ...where.base, files, next: rows.length > MOST_ROWS ? files.at(-1)!.id : null }
 }
 
-/** Files by when their content changed, the latest first. */
+/** Files by content change, newest first. */
 export async function latestOf(
   ctx: Context,
   { workspace_id, cursor, limit }: { workspace_id?: Id | undefined; cursor?: string | undefined; limit: number },
@@ -86,7 +86,7 @@ export async function latestOf(
 }
 
 function momentAt([at]: readonly (string | number)[]): Date {
-  // Four digits of a year: a `Date` goes on where PostgreSQL has no moment.
+  // Four-digit years only: `Date` allows moments that PostgreSQL doesn't.
   const moment = typeof at === 'string' && /^\d{4}-/.test(at) ? new Date(at) : null
   return moment === null || Number.isNaN(moment.getTime()) ? refuse('invalid_cursor', { param: 'cursor' }) : moment
 }

@@ -1,4 +1,4 @@
-/** Files as something else holds them: what they were at that moment, by the bytes that they had. */
+/** Files attached to something else, as snapshots that refer to their content. */
 import { BlobMissing } from '#infra/blobs/blobs.ts'
 import { lockBlobs, wholeBlob } from '#infra/blobs/keep.ts'
 import type { Context, Engine } from '#infra/context.ts'
@@ -21,13 +21,13 @@ export interface Attachment {
   sha256: string
 }
 
-/** The most bytes of attachments: more than any vendor takes in one request. */
+/** More than any vendor accepts in one request. */
 const MOST_BYTES = 20 << 20
-/** Files that one thing takes along to another workspace. */
+/** Files copied along when an item moves to another workspace. */
 const MOST_CARRIED = 500
 const MOST_LINES = 10_000
 
-/** A file that the caller may read, for a thing of this workspace; one that lies elsewhere is copied to it. */
+/** Attaches a file the caller may read. One from another workspace is copied. */
 export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: string): Promise<Attachment> {
   checkScope(ctx, 'drive:read')
   const row = await fileFor(ctx, fileId, 'drive:read', param)
@@ -56,8 +56,8 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
 }
 
 /**
- * The same files once more, for a thing that is taken to another workspace: needs writing there. Reading where they come
- * from is a matter of the thing that holds them. One whose bytes are gone stays what it was. In their order.
+ * Copies attachments for an item that moves to another workspace, in their order. Requires write access there; the
+ * item's own check covers reading. One whose content was deleted stays unchanged.
  */
 export async function carry(ctx: Context, attachments: readonly Attachment[], workspaceId: Id): Promise<Attachment[]> {
   checkScope(ctx, 'drive:write')
@@ -88,7 +88,7 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
   })
 }
 
-/** The bytes of an attachment; null when they are gone. */
+/** Returns an attachment's bytes, or null if they were deleted. */
 export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Promise<Buffer | null> {
   const [there] = await engine.postgres.db
     .selectFrom('blobs')
@@ -103,9 +103,7 @@ export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Pro
   })
 }
 
-/**
- * The text of an attachment, or the text that was read out of it where it is a document. Refuses a file without text.
- */
+/** Returns the text of an attachment, extracted if it is a document. Rejects files without text. */
 export async function textAttached(
   engine: Engine,
   { file_id, name, media_type, size_bytes, sha256 }: Attachment,

@@ -116,7 +116,7 @@ const sentences: Record<string, string[]> = {
   'utf-16be': ['item,pieces\r\nApple,12', '会议资料\n', 'Привет, мир'],
 }
 
-test('the encoding of each sentence is detected, of the encodings of the Encoding Standard', () => {
+test('the encoding of each sentence is detected, for the encodings of the Encoding Standard', () => {
   for (const [label, list] of Object.entries(sentences))
     for (const sentence of list) {
       const bytes = encoded(label, sentence)
@@ -135,7 +135,7 @@ test('the encoding of each sentence is detected, of the encodings of the Encodin
 const put = async (who: Person, name: string, bytes: Buffer): Promise<string> =>
   (await upload(who, { workspace_id: who.workspaceId }, bytes, name)).body.data.id
 
-test('a text in any encoding is read, grepped, searched and downloaded as what it says', async () => {
+test('text in any encoding is read, grepped, searched and downloaded correctly', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0' } })
   const alice = await server.person('Alice')
   const files: { id: string; label: string; bytes: Buffer; sentence: string }[] = []

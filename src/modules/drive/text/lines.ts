@@ -1,28 +1,28 @@
-/** A longer line is cut. */
+/** Longer lines are truncated. */
 export const MOST_LINE_BYTES = 65_536
-/** An answer of more text ends early. */
+/** A longer response ends early. */
 export const MOST_TEXT_BYTES = 8 << 20
 
 export interface Line {
-  /** Lines count from 1. */
+  /** Starts at 1. */
   number: number
   text: string
-  /** Longer than is shown. */
+  /** Whether the line was truncated. */
   cut: boolean
 }
 
-/** Encodings in which a byte is a character, and those where it is one as long as it's ASCII. */
+/** Encodings with one byte per character, at least for ASCII. */
 const isSingleByte = (encoding: string): boolean => /^(windows|iso-8859|koi8|ibm|macintosh|x-mac)/.test(encoding)
 
-/** Whether lines can be told apart in the bytes as they are. */
+/** Whether lines can be split without decoding. */
 export const isPlain = (encoding: string): boolean => encoding === 'utf-8' || isSingleByte(encoding)
 
 type Parts = AsyncIterable<Uint8Array>
 
 /**
- * Hands over the lines of some text one after the other, whatever its size: `want` says of a line's number whether it
- * is worth decoding, `take` gets it and answers whether to go on. `\r` before the end of a line is not a part of it;
- * after the last `\n` begins no line. Answers how many lines there were up to where it stopped.
+ * Calls back for each line of a text of any size: `want` decides by number whether to decode it, and `take`
+ * receives it and returns whether to continue. A `\r` at a line's end isn't part of it, and no line follows the
+ * last `\n`. Returns the number of lines up to where it stopped.
  */
 export async function eachLine(
   parts: Parts,
@@ -44,7 +44,7 @@ export async function eachLine(
     }
     length += piece.length
   }
-  /** Whether to go on. */
+  /** Returns whether to continue. */
   const end = (): boolean => {
     number += 1
     const wanted = want(number)
@@ -79,7 +79,7 @@ export async function eachLine(
   return number
 }
 
-/** The place to cut at so that no character of UTF-8 is halved. */
+/** The last position up to `most` that doesn't split a UTF-8 character. */
 function wholeUpTo(line: Uint8Array, most: number, encoding: string): number {
   if (isSingleByte(encoding)) return most
   let at = most
@@ -93,7 +93,7 @@ async function* transcoded(parts: Parts, encoding: string): AsyncGenerator<Uint8
   yield Buffer.from(decoder.decode())
 }
 
-/** Counts lines as `eachLine` does, and notes on the way where some of them begin: of a huge file the end is found again. */
+/** Counts lines as `eachLine` does and records where some start, to find the end of a huge file quickly. */
 export async function countLines(parts: Parts): Promise<{ total: number; marks: { line: number; byte: number }[] }> {
   const marks = [{ line: 1, byte: 0 }]
   let lines = 0

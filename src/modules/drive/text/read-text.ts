@@ -12,12 +12,12 @@ import { encodingOf } from '../bytes/encoding.ts'
 import { type Line, MOST_TEXT_BYTES, countLines, eachLine, isPlain } from './lines.ts'
 import type { FileRow } from '../store.ts'
 
-/** A pattern is looked for in so many bytes; the rest is named as not looked at. */
+/** The maximum number of bytes searched for a pattern; the rest is reported as not searched. */
 const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
-/** Lines of so many bytes go to a thread together. */
+/** Lines are sent to a thread in batches of this size. */
 const PIECE_BYTES = 65_536
-/** The time that counting lines may keep this thread. */
+/** How long counting lines may block this thread. */
 const SLICE_MS = 10
 
 export type TextQuery =
@@ -28,7 +28,7 @@ export type TextQuery =
 export interface ShownLine {
   number: number
   text: string
-  /** Whether the pattern is in it; null where none was asked for. */
+  /** Whether it matches. Null without a pattern. */
   match: boolean | null
 }
 export interface Text {
@@ -38,15 +38,15 @@ export interface Text {
   encoding: string
 }
 
-/** What a document with text lacks of it. */
+/** What is missing of a document's text. */
 type Missing = 'no_text' | 'incomplete'
 
-/** `account`: whose turn a document takes that is read only now. */
+/** `account`: whose turn is used to extract a document's text. */
 type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
 type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
-/** Lines of a file, or of the text that was read out of it where it is a document. */
+/** Reads lines of a file or of a document's extracted text. */
 export async function readText(
   ctx: Reading,
   row: Read,
@@ -65,7 +65,7 @@ export async function readText(
     return { ...(await linesOf(ctx, read, 'utf-8', asked)), extracted: true, reason: document.missing }
   }
   const encoding = await encodingOf(ctx, row)
-  // A file that only calls itself a document may be text.
+  // A file with a document's type may actually be text.
   if (encoding === null || (document !== null && encoding !== 'utf-8'))
     return refuse('unsupported_media_type', {
       message: `This file isn’t text. Its type is ${mime_type}${document === null ? '' : `, and it can’t be read (${document})`}. Download it instead.`,
@@ -74,7 +74,7 @@ export async function readText(
   return { ...(await linesOf(ctx, parts, encoding, asked)), extracted: false, reason: null }
 }
 
-/** The text of a document, or why there is none; null for a file that is not a document. One that is new is read now. */
+/** Returns a document's text, or why there is none; null if it isn't a document. New documents are extracted now. */
 async function documentText(
   ctx: Reading,
   { sha256, mime_type, name, size_bytes }: Read,
@@ -93,7 +93,7 @@ async function documentText(
   return text === null ? (reason ?? 'binary') : { text, missing: reason as Missing | null }
 }
 
-/** Streams: neither the size of the text nor the length of a line matters to memory. */
+/** Streams, so memory use doesn't depend on the length of the text or its lines. */
 async function linesOf(ctx: Reading, parts: Parts, encoding: string, asked: TextQuery): Promise<Text> {
   if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
   if (asked.kind === 'pattern') return { ...(await search(ctx, parts(), encoding, asked)), encoding }
@@ -138,7 +138,7 @@ async function page(
   return { lines, total_lines, truncated: cut || full || total_lines > offset + limit }
 }
 
-/** `limit` lines with the pattern after the first `offset` of them, each with what is around it. */
+/** Returns `limit` matching lines after the first `offset`, each with context. */
 async function search(
   ctx: Reading,
   parts: AsyncIterable<Uint8Array>,
@@ -199,7 +199,7 @@ async function search(
   return { lines, total_lines: total, truncated: more || searched.over }
 }
 
-/** Whether the pattern is in each line, found in a thread and in the account's turn. */
+/** Matches lines in a worker thread, in the account's turn. */
 async function hitsIn(ctx: Reading, pattern: LineSpec, lines: readonly string[]): Promise<boolean[]> {
   try {
     return await ctx.engine.scanner.hits(ctx.account, pattern, lines, ctx.signal)
@@ -214,7 +214,7 @@ function roomFor(): (line: Line) => boolean {
   return ({ text }) => (left -= text.length + 32) >= 0
 }
 
-/** Piece by piece: the lines of each are searched before the next; says when enough was searched. */
+/** Yields parts one by one, so each part's lines are searched before the next, up to the search limit. */
 async function* counted(
   parts: AsyncIterable<Uint8Array>,
   so: { bytes: number; over: boolean },
@@ -235,7 +235,7 @@ async function* counted(
     }
 }
 
-/** Reads until the signal fires: nobody reads on for a caller who has left. */
+/** Reads until the caller disconnects. */
 async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const part of parts) {
     if (signal.aborted) return

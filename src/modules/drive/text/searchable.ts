@@ -16,13 +16,16 @@ interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {
   updated_at: Date
 }
 
-/** Files by name and text; a folder with a `.git` is a repository, Markdown in a folder `Notes` a note. */
+/**
+ * Makes files searchable by name and text. A folder with a `.git` is a repository, and Markdown in a folder `Notes`
+ * a note.
+ */
 export const fileSearchable: Searchable = {
   kinds: ['file'],
 
   async findChanged({ postgres: { db } }, events) {
     const ids = events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id]))
-    // Files below a folder have other paths when the folder has; a `.git` makes its folder a repository.
+    // A changed folder path changes the paths below it, and a `.git` makes its folder a repository.
     const folders = events.flatMap(({ type, resource_id, data }) =>
       resource_id !== null && data.kind === 'folder' && /\.(updated|moved|restored)$/.test(type) ? [resource_id] : [],
     )
@@ -30,7 +33,7 @@ export const fileSearchable: Searchable = {
       select parent_id as id from files where id = any(${ids}::ulid[]) and name = '.git' and parent_id is not null
       union select x.id from unnest(${folders}::text[]) f(id) cross join lateral
         (select id from files where ancestors @> array[f.id]) x`.execute(db)
-    // A `.git` that was moved away leaves a folder that is none any more, and the event no longer says which.
+    // After a `.git` is moved, its old folder is no longer a repository, but the event doesn't name it.
     const moved = events.some(({ type }) => /\.(moved|updated|deleted)$/.test(type))
     const were = moved
       ? await sql<{ id: Id }>`select s.id from search_rows s join files f on f.id = s.id where s.type = 'repository'
@@ -81,14 +84,14 @@ export const fileSearchable: Searchable = {
 
 export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.(md|markdown)$/i.test(path)
 
-/** Plain text is learnt at once; a document takes longer, so a job does it and comes back to its files. */
+/** Indexes plain text immediately. Documents take longer, so a job extracts them and updates their files. */
 async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
   const { pending: left, texts: said } = await learnContents(engine, files, { documents: false, most: MOST_BODY })
   for (const sha256 of left) {
     const { id } = files.find((file) => file.sha256 === sha256)!
     await learnLater(engine, sha256, id)
   }
-  // A document that is being read again is found by what an older reader read of it.
+  // While a document is extracted again, its earlier text stays searchable.
   const known = files.map(({ sha256 }) => sha256).filter((sha256) => !said.has(sha256))
   return new Map([...said, ...(await textsOf(engine, known, MOST_BODY))])
 }
@@ -98,7 +101,7 @@ const BUSY_SECONDS = 10
 const learnLater = (engine: SearchSources, sha256: string, id: Id, inSeconds = 0): Promise<void> =>
   engine.jobs.add(engine.postgres, 'search.learn', { id }, { key: `search.learn:${sha256}`, inSeconds })
 
-/** Learns the text of a document, in the reader's own process. Throws to be tried again. */
+/** Extracts a document's text in a separate process. Throws to be retried. */
 export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
   const { rows } =
     await sql<ContentOf>`select f.sha256, f.name, f.mime_type, f.size_bytes, coalesce(r.created_by, r.workspace_id) as account
@@ -110,7 +113,7 @@ export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
     throw error
   })
   if (learnt === null) {
-    // Too many of this account's wait: it gives its place among the jobs to others.
+    // The account has too many queued extractions, so the job yields its slot.
     await learnLater(engine, rows[0]!.sha256, id, BUSY_SECONDS)
     return []
   }

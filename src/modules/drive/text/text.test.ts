@@ -6,7 +6,7 @@ import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 import { countLines, eachLine } from './lines.ts'
 
-test('alice reads a file by lines, from its end, and where a pattern is', async () => {
+test('a file is read by lines, from its end, and by pattern', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const put = async (bytes: Buffer, name: string): Promise<string> =>
@@ -67,7 +67,7 @@ test('alice reads a file by lines, from its end, and where a pattern is', async 
   assert.deepEqual((await read(`pattern=${encodeURIComponent('(a+)+$')}`, hostile)).lines, [])
 })
 
-test('a document is read by the lines that grep counts; one that cannot be read says why', async () => {
+test('a document has the same lines when read and grepped, and an unreadable one reports why', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const put = async (bytes: Buffer, name: string): Promise<string> =>
@@ -77,7 +77,7 @@ test('a document is read by the lines that grep counts; one that cannot be read 
     await zipOf({ 'ppt/slides/slide1.xml': `<p:sld xmlns:p="p" xmlns:a="a"><p:txBody>${lines}</p:txBody></p:sld>` }),
     'talk.pptx',
   )
-  // Read at once, before anybody has looked into it.
+  // Read immediately, before it is indexed.
   const read = async (id: string, query: string) => (await alice.get(`/drive/files/${id}/content?${query}`)).body.data
   const page = await read(slides, 'offset=1&limit=2')
   assert.deepEqual(
@@ -91,7 +91,7 @@ test('a document is read by the lines that grep counts; one that cannot be read 
   const pdf = await read(await put(pdfOf(['First page', 'Second page']), 'a.pdf'), 'pattern=Second')
   assert.deepEqual([pdf.lines[0].text, pdf.extracted], ['Second page', true])
 
-  // A scan has no text, and both say so.
+  // A scan has no text, and both endpoints report that.
   const scan = await put(pdfOf(['']), 'scan.pdf')
   const part = await put(pdfOf(['A page', '']), 'part.pdf')
   const empty = await read(scan, '')
@@ -117,7 +117,7 @@ test('a document is read by the lines that grep counts; one that cannot be read 
   assert.deepEqual([plain.lines[0].text, plain.extracted], ['no document at all', false])
 })
 
-test('lines come out the same however the bytes are cut', async () => {
+test('lines are the same however the bytes are split', async () => {
   async function* cut(bytes: Buffer, size: number) {
     for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
   }
@@ -152,14 +152,14 @@ test('lines come out the same however the bytes are cut', async () => {
   )
 })
 
-test('a hostile pattern keeps nobody else waiting', async () => {
+test('a hostile pattern delays no other caller', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
   const long = `${'a'.repeat(60_000)}\n`.repeat(4)
   const file = (await alice.post('/drive/files', { ...at, name: 'a.txt', content: long })).body.data
   const page = (pattern: string) => alice.get(`/drive/files/${file.id}/content?pattern=${encodeURIComponent(pattern)}`)
-  // What one turn of this process costs it: the time that others have of the machine is none of it.
+  // Measures CPU time per turn of the event loop, since the machine is shared.
   let longest = 0
   let last = process.threadCpuUsage()
   const clock = setInterval(() => {

@@ -8,10 +8,10 @@ import { portablePaths } from '#core/files/portable-names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
 const MOST_ENTRIES = 100_000
-/** Types that are packed already, and get no smaller. */
+/** Already compressed types, stored without compression. */
 const packed = /^(image\/(?!svg|bmp|tiff)|audio\/|video\/)|zip|gzip|compressed|x-7z|rar|pdf|openxmlformats|opendocument/
 
-/** A folder as a ZIP, written while it is read: nothing of it is held. A file changed meanwhile comes as it was. */
+/** Streams a folder as a ZIP without buffering it. A file that changes meanwhile is sent in its earlier version. */
 export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const rows = await fileStore.below(ctx.db, row, MOST_ENTRIES)
   if (rows.length === MOST_ENTRIES)
@@ -25,7 +25,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const pathFor = portablePaths(row.name)
   const out = zip.outputStream as Readable
   out.once('close', () => reading?.destroy())
-  // Folders first, so that no file takes the name of one.
+  // Folders first, so no file takes a folder's name.
   const { folder: folders = [], file: files = [] } = Object.groupBy(rows, ({ kind }) => kind)
   for (const one of row.kind === 'file' ? [row] : [...folders, ...files]) add(one)
   zip.end()
@@ -38,7 +38,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
     const { sha256 } = one
     zip.addReadStreamLazy(path, { mtime, compress: !packed.test(one.mime_type ?? '') }, (give) => {
       reading = Readable.from(readBlob(ctx.engine, sha256), { objectMode: false })
-      // A blob that cannot be read breaks the archive off, so that nobody takes a part for the whole.
+      // An unreadable blob breaks the archive off, so a partial one doesn't look complete.
       reading.once('error', (error) => out.destroy(error))
       give(null, reading)
     })

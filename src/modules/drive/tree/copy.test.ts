@@ -40,7 +40,7 @@ test('a folder downloads as a ZIP with every name and byte in it', async () => {
   })
 })
 
-test('of names that are one in an archive none writes over another, and a folder in the trash comes with what went there', async () => {
+test("names that collide in an archive don't overwrite each other, and a trashed folder includes what was trashed with it", async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const top = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
@@ -65,7 +65,7 @@ test('of names that are one in an archive none writes over another, and a folder
   assert.deepEqual(await archive(), whole)
 })
 
-test('alice copies a folder into another workspace; the copy is independent, and bob may copy neither', async () => {
+test('a folder copied to another workspace is independent, and other users can copy neither', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -97,7 +97,7 @@ test('alice copies a folder into another workspace; the copy is independent, and
   assert.equal((await sweepBlobs(server.app.engine, { graceMinutes: 0, strayMinutes: 0 })).unreferenced, 2)
 })
 
-test('a workspace takes no more than it may keep, also of many at once', async () => {
+test('a workspace’s storage limit holds, also against concurrent writers', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_STORAGE_BYTES: '1000', UK_LIMIT_FILE_BYTES: '600' } })
   const alice = await server.person('Alice')
   const put = (name: string, size: number) =>
@@ -126,7 +126,7 @@ test('a workspace takes no more than it may keep, also of many at once', async (
   assert.equal((await put('room again', 101)).status, 201)
 })
 
-test('a picture has a small picture; what is none is refused and harms nobody', async () => {
+test('an image has a thumbnail, and a file that isn’t one is rejected without harm', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const picture = await sharp({ create: { width: 900, height: 600, channels: 3, background: '#369' } })
@@ -156,7 +156,7 @@ test('a picture has a small picture; what is none is refused and harms nobody', 
   }
 })
 
-test('of one account sixty small pictures wait and no more; what nobody waits for any longer is not made', async () => {
+test('up to sixty thumbnails of an account are queued, and abandoned ones aren’t created', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_READS: '0', UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   const ids: string[] = []

@@ -8,12 +8,10 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { insert } from './write.ts'
 
-/** A copy is made in one transaction. */
+/** A copy is one transaction. */
 const MOST_COPIED = 5_000
 
-/**
- * A file or folder as it is now, once more, into a folder. Its history starts anew, and the bytes lie in the store once.
- */
+/** Copies a file or folder into a folder. The history starts anew, and the content is shared. */
 export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
   if (row.trashed)
     refuse('invalid_state', {
@@ -45,7 +43,7 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
   })
 }
 
-/** Folders before what is in them. */
+/** Folders before their contents. */
 async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
   const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
   if (rows.length >= MOST_COPIED)
@@ -56,7 +54,7 @@ async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
   return [row, ...rows]
 }
 
-/** Drops a workspace's files before it goes: what they took is taken away in one statement, not one by one. */
+/** Deletes a workspace's files before the workspace, so their storage is subtracted in one statement. */
 export async function dropFilesOf(ctx: Pick<Context, 'db'>, workspaceId: Id): Promise<void> {
   await sql`delete from file_versions where workspace_id = ${workspaceId}`.execute(ctx.db)
 }

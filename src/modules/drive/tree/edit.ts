@@ -10,11 +10,11 @@ import { setContent, staging } from './write.ts'
 export interface Edit {
   name: string | null
   content: Buffer | null
-  /** The state that the caller saw, or null to write over whatever is there. */
+  /** The state the caller saw, or null to overwrite. */
   expected: Date | null
 }
 
-/** Name and content of a file, if it is still what the caller saw. Of many at once each sees what the one before left. */
+/** Changes a file's name and content if it is still what the caller saw. Concurrent edits are serialized. */
 export async function edit(ctx: Context, before: FileRow, change: Edit): Promise<FileRow> {
   const { name, content } = change
   if (content !== null && before.kind === 'folder')
@@ -36,7 +36,10 @@ async function write(ctx: Context, before: FileRow, change: Edit): Promise<FileR
   return name === null ? row : rename(ctx, row, name)
 }
 
-/** Content alone is held against when the content was written: renaming a file takes no edit from anybody. */
+/**
+ * A change of content alone is compared with the content's timestamp, so renaming a file doesn't conflict with
+ * edits.
+ */
 export function checkFresh(row: FileRow, { name, content, expected }: Edit): void {
   const field = name === null && content !== null ? 'content_updated_at' : 'updated_at'
   const present = row[field]

@@ -3,23 +3,23 @@ import type { Id } from '#core/ids.ts'
 import type { FileRow } from '../store.ts'
 
 /**
- * Events of the drive, for whoever follows: the search index, realtime, notifications. Each event is written to
- * the outbox in the transaction of its change, on the channel `workspace:<id>` (a move across workspaces on both), with
- * `resource: {type: 'file', id}` for files and folders alike.
+ * Drive events for the search index, realtime and notifications. Each is written to the outbox in the transaction of its
+ * change, on the channel `workspace:<id>` (a move between workspaces on both), with `resource: {type: 'file', id}` for
+ * files and folders. An event of a folder covers everything in it.
  *
- * | type                   | when                                                                       |
- * |------------------------|----------------------------------------------------------------------------|
- * | `file.created`         | a file or folder came to be, its content with it                           |
- * | `file.content_changed` | a file holds other bytes: `content_version` is the new one                 |
- * | `file.updated`         | renamed: of a folder, the paths of all below it are others                 |
- * | `file.moved`           | to another folder or workspace: of a folder, with all that is in it        |
- * | `file.trashed`         | of a folder, with all that was in it: the rows whose `trashed_with` is its id |
- * | `file.restored`        | of a folder, with all that was trashed with it                             |
- * | `file.deleted`         | gone for good: of a folder, with all that was trashed with it              |
+ * | type                   | when                                                              |
+ * |------------------------|-------------------------------------------------------------------|
+ * | `file.created`         | created, with its content                                         |
+ * | `file.content_changed` | new content; `content_version` is its number                      |
+ * | `file.updated`         | renamed; the paths below a folder change too                      |
+ * | `file.moved`           | moved to another folder or workspace                              |
+ * | `file.trashed`         | trashed; the contents of a folder have its id as `trashed_with`   |
+ * | `file.restored`        | restored with everything trashed with it                          |
+ * | `file.deleted`         | deleted permanently with everything trashed with it               |
  *
- * `data` is `{id, workspace_id, kind, parent_id, status, content_version}`; a `file.deleted` by the emptying of the
- * trash has only `{id, workspace_id, status}` and comes once per row. No names: not everybody in a workspace may read
- * its drive. There is one event per change, not one per row below a folder: `ancestors @> array[id]` finds those.
+ * `data` is `{id, workspace_id, kind, parent_id, status, content_version}`. Emptying the trash sends one `file.deleted`
+ * per row, with `{id, workspace_id, status}` only. Names aren't included, since not every member can read the drive.
+ * To find the rows below a folder, use `ancestors @> array[id]`.
  */
 export type FileEvent = 'created' | 'content_changed' | 'updated' | 'moved' | 'trashed' | 'restored' | 'deleted'
 

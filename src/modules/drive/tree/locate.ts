@@ -12,11 +12,11 @@ import { type FileRow, fileStore } from '../store.ts'
 
 export const file = finder('file', async (ctx: Context, id) => (await fileStore.get(ctx.db, id)) ?? null)
 
-/** The row as it is now, within the transaction that holds it. */
+/** The current row, within the transaction that locks it. */
 export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<FileRow> =>
   (await fileStore.get(ctx.db, id)) ?? refuse('not_found', { param })
 
-/** A file or folder that a call names elsewhere than in its path, if the caller may do `scope` with it. */
+/** A file or folder that a request names outside its path, if the caller has `scope` for it. */
 export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string): Promise<FileRow> {
   const gone = { param, message: absent('file or folder', id) }
   const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', gone)
@@ -29,7 +29,7 @@ export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string)
   return row
 }
 
-/** The place of a new thing: a folder, or the root of a workspace. */
+/** The location of a new item: a folder or a workspace's root. */
 export interface Target {
   workspaceId: Id
   folder: FileRow | null
@@ -63,8 +63,8 @@ export function checkFolder(row: FileRow, param = 'parent_id'): FileRow {
 }
 
 /**
- * Within a transaction: a call that puts a thing into a folder shares the tree of its workspace, one that changes where
- * folders lie has it alone. So a path is what its folders say, and no two moves make a ring.
+ * Locks workspaces' trees within a transaction: shared for adding an item, exclusive for moving folders. This keeps
+ * paths consistent and prevents moves from forming a cycle.
  */
 export async function lockTree(ctx: Context, workspaceIds: readonly Id[], how: 'shared' | 'alone'): Promise<void> {
   const take = sql.raw(how === 'alone' ? 'pg_advisory_xact_lock' : 'pg_advisory_xact_lock_shared')
@@ -72,7 +72,7 @@ export async function lockTree(ctx: Context, workspaceIds: readonly Id[], how: '
     await sql`select ${take}(hashtextextended(${`drive ${id}`}, 0))`.execute(ctx.db)
 }
 
-/** The target as it is once its tree is held. */
+/** The target, re-read under the lock. */
 export async function lockTarget(ctx: Context, { workspaceId, folder }: Target): Promise<Target> {
   if (folder === null) return { workspaceId, folder }
   const row = (await fileStore.get(ctx.db, folder.id)) ?? refuse('not_found', { param: 'parent_id' })

@@ -2,5 +2,5 @@
 import { test } from 'node:test'
 import { playDrive } from '#test/drive/model.ts'
 
-test('whatever is made, renamed, moved, trashed and restored, the tree is what a simple model says', () =>
+test('after any sequence of creates, renames, moves, trashing and restores the tree equals a simple model', () =>
   playDrive({ runs: 8, steps: 24 }))

@@ -13,7 +13,7 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { refuseTaken } from './write.ts'
 
-/** Holds the row, and with it what lies below it in the tree. Refuses what is in the trash. */
+/** Locks the row and everything below it. Rejects trashed items. */
 export async function lockFile(ctx: Context, id: Id): Promise<FileRow> {
   await lockResource(ctx, 'file', id)
   const row = await readFile(ctx, id)
@@ -26,15 +26,15 @@ export async function lockFile(ctx: Context, id: Id): Promise<FileRow> {
 }
 
 /**
- * Holds the rows of a file or folder and of all below it, in the order that everybody takes who holds several: each row
- * before what it describes, as a writer of one of them does. The tree is had alone.
+ * Locks a file or folder and everything below it, in ID order like all multi-row locks: each resource row before
+ * the rows that describe it. Requires the exclusive tree lock.
  */
 async function lockTrees(ctx: Context, id: Id): Promise<void> {
   await sql`select from resources where id = ${id} or id in (select id from files where ancestors @> array[${id}::text])
     order by id for update`.execute(ctx.db)
 }
 
-/** Renames a file in its folder. The tree and the row are locked by the caller. */
+/** Renames a file within its folder. The caller has locked the tree and the row. */
 export async function rename(ctx: Context, row: FileRow, name: string): Promise<FileRow> {
   if (row.name === name) return row
   const folder = row.parent_id === null ? null : await readFile(ctx, row.parent_id)
@@ -44,7 +44,7 @@ export async function rename(ctx: Context, row: FileRow, name: string): Promise<
   return renamed
 }
 
-/** Moves a thing with all that is in it into another folder, or to the root of a workspace. */
+/** Moves an item with its contents to another folder or to a workspace's root. */
 export function move(ctx: Context, before: FileRow, target: Target): Promise<FileRow> {
   const crossing = before.workspace_id !== target.workspaceId
   return ctx.transaction(async (ctx) => {
@@ -65,7 +65,7 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
   })
 }
 
-/** Tells the owners of both workspaces who took what from the one to the other. No names: an event of it has none either. */
+/** Records the move in the audit of both workspaces, without names, as in events. */
 async function auditCrossing(ctx: Context, before: FileRow, { id, kind, workspace_id: to }: FileRow): Promise<void> {
   const { rows } = await sql<{ files: number; bytes: string }>`select
       count(distinct f.id)::int as files, coalesce(sum(v.size_bytes), 0)::text as bytes
@@ -77,7 +77,7 @@ async function auditCrossing(ctx: Context, before: FileRow, { id, kind, workspac
     await writeAudit(ctx, { action: 'file.moved', workspaceId, subject: { type: 'file', id }, details })
 }
 
-/** Writes where a row lies, and whatever is below it. */
+/** Writes the location of a row and everything below it. */
 async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target, name: string, param = 'name') {
   const lies = placeBelow(folder, name)
   checkDepth(lies, param)
@@ -96,7 +96,7 @@ async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target
     .where('id', '=', row.id)
     .execute()
     .catch((error: unknown) => {
-      // 23505: somebody took the name.
+      // 23505: the name was taken meanwhile.
       if (sqlState(error) === '23505') return refuseTaken(ctx, workspaceId, folder?.id ?? null, name, param)
       throw error
     })
@@ -104,7 +104,7 @@ async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target
   await updateResource(ctx, row.id, { workspace_id: workspaceId })
 }
 
-/** Moves all that lies below a folder with it. Files in the trash keep the path that they had. */
+/** Updates everything below a moved folder. Trashed files keep their old path. */
 async function anchorBelow(ctx: Context, row: FileRow, { path, ancestors }: { path: string; ancestors: string[] }) {
   await sql`update files set
       ancestors = ${ancestors}::text[] || ancestors[array_position(ancestors, ${row.id}::text):],
@@ -128,7 +128,7 @@ async function checkDeepest(ctx: Context, row: FileRow, lies: { path: string; an
   )
 }
 
-/** Moves a thing into another workspace, with its versions and what of it is in the trash. */
+/** Moves an item to another workspace with its versions and trashed contents. */
 async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
   const { rows } = await sql<{
     id: Id
@@ -147,7 +147,7 @@ async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
     )
 }
 
-/** Puts a thing into the trash, a folder with everything in it as one. Things there already stay as they are. */
+/** Trashes an item, a folder with its contents as one unit. Contents already in the trash stay unchanged. */
 export const trash = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await lockTree(ctx, [before.workspace_id], before.kind === 'folder' ? 'alone' : 'shared')
@@ -165,7 +165,7 @@ export const trash = (ctx: Context, before: FileRow): Promise<void> =>
     await tell(ctx, 'trashed', await readFile(ctx, row.id))
   })
 
-/** Out of the trash, with exactly what went in with it: to its folder, or where that is gone to the root. */
+/** Restores exactly what was trashed with the item: to its folder, or to the root if that was deleted. */
 export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
   ctx.transaction(async (ctx) => {
     await lockTree(ctx, [before.workspace_id], 'alone')
@@ -179,7 +179,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     const isTaken = (await fileStore.named(ctx.db, ...at, row.name)) !== undefined
     const name = isTaken ? await fileStore.freeName(ctx.db, ...at, aroundNumber(row.name)) : row.name
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
-    // The files below first: they are found by where the folder lay.
+    // First the files below, found by where the folder was.
     await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)
     await place(ctx, row, { workspaceId: row.workspace_id, folder }, name)
     await sql`update resources set status = 'active', trashed_from = null, trashed_at = null, trashed_by = null,
@@ -190,7 +190,7 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     return restored
   })
 
-/** Deletes a file for good, with all that was trashed with it. Its bytes go at the next sweep. */
+/** Deletes a file permanently with everything trashed with it. Its content is deleted at the next sweep. */
 export const remove = (ctx: Context, before: FileRow): Promise<void> =>
   ctx.transaction(async (ctx) => {
     await lockTree(ctx, [before.workspace_id], 'alone')
@@ -203,13 +203,13 @@ export const remove = (ctx: Context, before: FileRow): Promise<void> =>
         details: { status: row.status, allowed: ['trash'] },
       })
     const unit = await unitOf(ctx, row)
-    // In one statement, so that what they took is counted once and not row by row.
+    // In one statement, so storage is updated once, not per row.
     await sql`delete from file_versions where file_id = any(${unit}::ulid[])`.execute(ctx.db)
     await sql`delete from resources where id = any(${unit}::ulid[])`.execute(ctx.db)
     await tell(ctx, 'deleted', row)
   })
 
-/** A trashed row and, below it, what was trashed with it. */
+/** A trashed row and what was trashed with it. */
 async function unitOf(ctx: Context, row: FileRow): Promise<Id[]> {
   const { rows } = await sql<{ id: Id }>`select id from files where trashed_with = ${row.trashed_with} and trashed
     and (id = ${row.id} or ancestors @> array[${row.id}::text])`.execute(ctx.db)

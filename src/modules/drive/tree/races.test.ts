@@ -8,7 +8,7 @@ const folder = async (who: Caller, place: object, name: string): Promise<{ id: s
 const write = async (who: Caller, place: object, name: string, content = name): Promise<{ id: string }> =>
   (await who.post('/drive/files', { ...place, name, content })).body.data
 
-test('a folder goes to the trash, back and to another workspace while what is in it is written: nobody meets a fault', async () => {
+test('a folder can be trashed, restored and moved to another workspace while its contents are written', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -38,7 +38,7 @@ test('a folder goes to the trash, back and to another workspace while what is in
   assert.deepEqual(said, [])
 })
 
-test('two folders of the same contents in another order are copied at once', async () => {
+test('two folders with the same contents in different order can be copied at the same time', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const names = Array.from({ length: 12 }, (_, i) => `text ${i}`)
@@ -56,7 +56,7 @@ test('two folders of the same contents in another order are copied at once', asy
   }
 })
 
-test('the process dies between the end of some bytes and that of their row: who brings the same bytes keeps them', async () => {
+test('after a crash between storing bytes and their row, uploading the same bytes stores them', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { engine } = server.app
@@ -79,7 +79,7 @@ test('the process dies between the end of some bytes and that of their row: who 
   assert.equal((await alice.get(`/drive/files/${again.id}`)).text, 'the same words')
 })
 
-test('ten send a file of one name as its next version, into an empty folder: each is a version, and none is refused', async () => {
+test('ten concurrent uploads of one name as its next version each become a version', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   for (const round of [1, 2]) {

@@ -5,17 +5,17 @@ import type { Id } from '#core/ids.ts'
 import { hasScope } from '#core/principal.ts'
 import { fileFor } from './locate.ts'
 
-/** The bytes of a file, for what reads them from any place. */
+/** A file's bytes with random access. */
 export interface ReadableFile {
   name: string
   /** Hexadecimal. */
   sha256: string
   size: number
-  /** Reads from this byte on. A part holds only until the next is asked for. */
+  /** Reads from this offset. A chunk is valid until the next is requested. */
   read(from: number): AsyncIterable<Uint8Array>
 }
 
-/** A file of the drive that the caller may read, named in a field of theirs. */
+/** A file the caller may read, named in a request field. */
 export async function readableFile(ctx: Context, id: Id, param: string): Promise<ReadableFile> {
   if (!hasScope(ctx.principal, 'drive:read'))
     refuse('missing_scope', {

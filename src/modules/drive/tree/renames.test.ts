@@ -61,14 +61,14 @@ const ways: Record<string, (parent: string, name: string) => Promise<string>> = 
 }
 
 for (const [way, name] of Object.entries(ways))
-  test(`${way} finds the next free name behind thousands in one statement`, async () => {
+  test(`${way} finds the next free name among thousands in one statement`, async () => {
     const parent = await folder()
     ok(await upload(alice, { parent_id: parent }, Buffer.from('x'), 'scan.pdf'))
     await occupy(parent, ['scan (', ').pdf'], 'generate_series(2, 3000)')
     assert.equal(await name(parent, 'scan.pdf'), 'scan (3001).pdf')
   })
 
-test('a gap among the first names is filled, and names near the longest are shortened for their number', async () => {
+test('a gap among the first numbers is used, and a name near the length limit is shortened for its number', async () => {
   const parent = await folder()
   ok(await upload(alice, { parent_id: parent }, Buffer.from('x'), 'a.txt'))
   await occupy(parent, ['a (', ').txt'], 'unnest(array[2, 3, 5])')
@@ -81,11 +81,11 @@ test('a gap among the first names is filled, and names near the longest are shor
   assert.equal(ok(await write(parent, long)).body.data.name, `${'x'.repeat(245)} (100).txt`)
 })
 
-test('uploads of one name at the same time each succeed, with a name of their own', async () => {
+test('concurrent uploads of one name all succeed with different names', async () => {
   const parent = await folder()
   await occupy(parent, ['b (', ').txt'], 'generate_series(2, 100)')
-  // They wait for one lock with a connection each. On a slow machine one may wait too long for a connection, and is asked to
-  // try again.
+  // They wait for one lock with a connection each. On a slow machine a request may time out waiting for a
+  // connection and is retried.
   const writeAgain = async (): Promise<Answer> => {
     const answer = await write(parent, 'b.txt')
     return answer.status === 429 ? writeAgain() : answer

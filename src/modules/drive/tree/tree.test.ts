@@ -13,7 +13,7 @@ const write = async (who: Caller, place: object, name: string, content = name): 
 const paths = async (who: Person, query = ''): Promise<string[]> =>
   (await who.get(`/drive/files?limit=100${query}`)).body.data.map(({ path }: { path: string }) => path).sort()
 
-test('alice trashes a folder and brings it back: exactly what went with it comes with it', async () => {
+test('restoring a folder restores exactly what was trashed with it', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
@@ -59,7 +59,7 @@ test('alice trashes a folder and brings it back: exactly what went with it comes
   assert.deepEqual([active.status, active.body.error.code], [409, 'invalid_state'])
 })
 
-test('after thirty days in the trash a folder is gone with what went there with it; what was thrown out of it later is not', async () => {
+test('after thirty days in the trash a folder is deleted with its contents, but not items trashed from it separately', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { engine } = server.app
@@ -80,7 +80,7 @@ test('after thirty days in the trash a folder is gone with what went there with 
   assert.equal(Number(await storedIn(engine.postgres.db, alice.workspaceId)), 5, 'what is gone takes no room')
 })
 
-test('folders move with all that is in them, never into themselves, and never onto a name', async () => {
+test('folders move with their contents, never into themselves or onto an existing name', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -127,7 +127,7 @@ test('folders move with all that is in them, never into themselves, and never on
   assert.deepEqual(await paths(alice, `&workspace_id=${team.id}`), ['inbox'])
 })
 
-test('two folders that move into each other at once never make a ring', async () => {
+test('two folders moved into each other at the same time never form a cycle', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
@@ -141,7 +141,7 @@ test('two folders that move into each other at once never make a ring', async ()
   }
 })
 
-test('of writers who saw the same file one wins, and each loser learns what is there now', async () => {
+test('of concurrent edits based on the same state one succeeds, and the others get the current state', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ scopes: ['drive:write'] })
@@ -164,7 +164,7 @@ test('of writers who saw the same file one wins, and each loser learns what is t
     }
     expected = present.content_updated_at
   }
-  // A rename takes no edit from anybody; a change of the name is held against `updated_at`.
+  // A rename doesn't conflict with an edit; a name change is checked against `updated_at`.
   const renamed = (await key.patch(at, { name: 'm.txt' })).body.data
   const content = await key.patch(at, { content: 'after', expected_updated_at: expected })
   assert.equal(content.status, 200, content.text)
@@ -181,7 +181,7 @@ test('of writers who saw the same file one wins, and each loser learns what is t
   assert.equal((await key.delete(`/drive/files/${plans.id}`, undefined, { 'if-match': tag })).status, 412)
 })
 
-test('every content a file had can be read and brought back', async () => {
+test('every earlier version of a file can be read and restored', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const made = (await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'n.txt', content: 'one' }))
@@ -219,7 +219,7 @@ test('every content a file had can be read and brought back', async () => {
   assert.deepEqual([none.status, none.body.error.param], [404, 'version'])
 })
 
-test('a link lets whoever has it read the file, until it is over, used, or the file was trashed', async () => {
+test('a link gives read access until it expires, is used, or the file is trashed', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { data: file } = (await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('bytes'), 'ä b.txt'))

@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { killUploads, writeAtOnce } from '#test/drive/trouble.ts'
 import { testServer } from '#test/server.ts'
 
-test('writers who change one file at once end in a serial order; every loser learns what is there now', () =>
+test('concurrent edits of one file are serialized, and each rejected one gets the current state', () =>
   writeAtOnce({ writers: 10, attempts: 12 }))
 
-test('server or client killed in the middle of an upload: the old content or all of the new one, and no stray bytes', () =>
+test('killing the server or the client during an upload leaves the old or the complete new content and no stray bytes', () =>
   killUploads({ rounds: 3, size: 2_000_000 }))
 
-test('folders lie 128 deep at most, paths take 4,096 bytes at most, also by moves and renames', async () => {
+test('folders can be 128 levels deep and paths 4,096 bytes long, also after moves and renames', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const make = (place: object, name: string) => alice.post('/drive/files/folders', { ...place, name })

@@ -9,7 +9,7 @@ import { type FileRow, type FileVersionRow, fileStore } from '../store.ts'
 import { lockFile } from './move.ts'
 import { nextVersion } from './write.ts'
 
-/** A version of a file by its number or its id; 404 with the field that names it. */
+/** Finds a version by number or ID. Throws 404 with the field's name. */
 export async function versionOf(
   ctx: Context,
   fileId: Id,
@@ -27,7 +27,7 @@ export async function versionOf(
   )
 }
 
-/** The bytes of an earlier version as the newest one. Those that came after it stay. */
+/** Makes an earlier version's content the newest version. Later versions are kept. */
 export const restoreVersion = (
   ctx: Context,
   before: FileRow,

@@ -14,17 +14,17 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
 export type OnConflict = 'fail' | 'rename' | 'version'
-/** The number of versions of a file that are kept. */
+/** The number of versions kept per file. */
 const MOST_VERSIONS = 200
 
 export interface NewFile {
   name: string
   onConflict: OnConflict
-  /** The type that the sender names. */
+  /** The type stated by the sender. */
   said: string | null
 }
 
-/** Takes bytes to the store, and the staged bytes to `work`; whatever goes wrong, nothing of them stays. */
+/** Stores bytes and passes them to `work`. On any failure the bytes are deleted. */
 export async function staging<T>(
   ctx: Context,
   source: AsyncIterable<Uint8Array>,
@@ -40,7 +40,7 @@ export async function staging<T>(
   }
 }
 
-/** A new file, or with `version` the next content of the one that has the name. */
+/** Creates a file or, with `version`, the next version of the existing one. */
 export async function putFile(
   ctx: Context,
   target: Target,
@@ -58,7 +58,7 @@ export async function putFile(
     const content = { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }
     const row = await tryInsert(ctx, { workspaceId, folder }, name, onConflict, content)
     if (row !== null) return { row, made: true }
-    // Somebody was quicker since it was looked for: what they made gets these bytes.
+    // Created concurrently: the existing file gets these bytes.
     const quicker = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
     if (quicker?.kind !== 'file') return refuseTaken(ctx, workspaceId, folder?.id ?? null, name)
     const same = quicker.sha256 === staged.sha256
@@ -66,7 +66,7 @@ export async function putFile(
   })
 }
 
-/** The one of this name, held if it is a file. While it was waited for it may have gone elsewhere. */
+/** The item with this name, locked if it is a file. Repeats if it was moved while waiting for the lock. */
 async function heldByName(ctx: Context, workspaceId: Id, parentId: Id | null, name: string) {
   for (;;) {
     const there = await fileStore.named(ctx.db, workspaceId, parentId, name)
@@ -79,7 +79,7 @@ async function heldByName(ctx: Context, workspaceId: Id, parentId: Id | null, na
 
 type Bytes = Pick<Content, 'sha256' | 'size_bytes' | 'mime_type'>
 
-/** A row of a file, with its first version and its event. The tree is held, the bytes are kept. */
+/** Creates a file with its first version and event. The tree is locked and the bytes are stored. */
 export const insert = async (
   ctx: Context,
   target: Target,
@@ -90,7 +90,7 @@ export const insert = async (
   (await tryInsert(ctx, target, name, onConflict, content)) ??
   refuseTaken(ctx, target.workspaceId, target.folder?.id ?? null, name)
 
-/** Null, and nothing is written, where the name is taken. */
+/** Null without writing anything if the name is taken. */
 async function tryInsert(
   ctx: Context,
   { workspaceId, folder }: Target,
@@ -121,7 +121,7 @@ async function tryInsert(
       ...stored,
     } as const
     if (await fileStore.insert(ctx.db, row)) break
-    // Whoever took a name that was free a moment ago has it now: of all who want one, somebody gets on each time.
+    // A free name was taken concurrently. Each round some writer succeeds, so this ends.
     if (onConflict === 'rename') continue
     await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
     return null
@@ -144,7 +144,7 @@ async function tryInsert(
   return row
 }
 
-/** Gives a file, whose row is locked, other bytes. The same bytes change nothing. */
+/** Sets the content of a locked file. The same bytes change nothing. */
 export async function setContent(ctx: Context, before: FileRow, staged: StagedBlob, mime: string): Promise<FileRow> {
   if (before.sha256 === staged.sha256) {
     await staged.discard()
@@ -155,7 +155,7 @@ export async function setContent(ctx: Context, before: FileRow, staged: StagedBl
   return nextVersion(ctx, before, { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }, null)
 }
 
-/** The bytes are kept, the row is held. */
+/** The bytes are stored and the row is locked. */
 export async function nextVersion(
   ctx: Context,
   before: FileRow,
@@ -187,13 +187,13 @@ export async function nextVersion(
   return row
 }
 
-/** Holds the row, and takes what was read before for stale. */
+/** Locks the row and refreshes it. */
 async function lock(ctx: Context, row: FileRow): Promise<void> {
   await sql`select 1 from resources where id = ${row.id} for update`.execute(ctx.db)
   Object.assign(row, await readFile(ctx, row.id))
 }
 
-/** Checks a name before any bytes have come; the row that is written in the end decides. */
+/** Checks a name before receiving any bytes; the final insert decides. */
 export async function checkFree(ctx: Context, { workspaceId, folder }: Target, name: string): Promise<void> {
   const parentId = folder?.id ?? null
   if ((await fileStore.named(ctx.db, workspaceId, parentId, name)) !== undefined)

@@ -34,7 +34,7 @@ const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: 
     ...more,
   })
 
-test('a sender that breaks off anywhere leaves what came, and the whole file comes out right', async () => {
+test('an upload interrupted anywhere keeps its bytes, and the resumed file is correct', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -87,7 +87,7 @@ function brokenOff(
   })
 }
 
-test('an upload that breaks off leaves nothing, and what is deleted goes from the store at the next sweep', async () => {
+test('an interrupted upload stores nothing, and deleted content is removed at the next sweep', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -132,13 +132,13 @@ test('an upload that breaks off leaves nothing, and what is deleted goes from th
   assert.deepEqual(blobsIn(server), [])
 })
 
-test('bytes that look like the end of their form arrive as they are, however they are cut', async () => {
+test('bytes resembling the form’s boundary are preserved however they are split', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
   const { hostname, port } = new URL(server.origin)
   const boundary = '----of-this-test'
-  // None of them make the whole boundary, whatever comes after them.
+  // None of them completes the boundary, whatever follows.
   const most = boundary.slice(0, -6)
   const pieces = ['\r', '\n', '\r\n', '\r\n--', `\r\n--${most}`, '-', `--${most}`, '\r\n\r\n--']
   for (let round = 0; round < 4; round++) {
@@ -183,7 +183,7 @@ test('bytes that look like the end of their form arrive as they are, however the
   }
 })
 
-test('an upload that nobody goes on with is over after a day, and what came of it goes', async () => {
+test('an abandoned upload expires after a day and its bytes are deleted', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = await begin(alice, alice.workspaceId, 10)

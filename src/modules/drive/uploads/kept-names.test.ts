@@ -75,7 +75,7 @@ async function raw(disposition: string | Buffer, folder: string): Promise<Answer
   return alice.request('POST', '/drive/files', body, { 'content-type': 'multipart/form-data; boundary=cut' })
 }
 
-/** What clients write for a name: browsers and what follows them, old curl, RFC 8187, and no quotes at all. */
+/** How clients write file names: browsers, old curl, RFC 8187, and without quotes. */
 const writers: Readonly<Record<string, (name: string) => string | null>> = {
   'as browsers do': (name) => `filename="${name.replaceAll('"', '%22')}"`,
   'with escaped quotes': (name) =>
@@ -99,7 +99,7 @@ for (const [how, write] of Object.entries(writers))
     }
   })
 
-test('a file name that is not UTF-8 is refused and named', async () => {
+test('a file name that isn’t UTF-8 is rejected with the reason', async () => {
   const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'bytes' })).body
     .data.id
   for (const disposition of [
@@ -116,7 +116,7 @@ test('a file name that is not UTF-8 is refused and named', async () => {
   assert.deepEqual([latin.status, latin.body.data?.name], [201, 'caf\u00e9.txt'])
 })
 
-test('a name in decomposed letters is the same name as in composed ones, by every route', async () => {
+test('a name in decomposed letters equals the composed one, by every route', async () => {
   for (const [route, store] of Object.entries(routes)) {
     const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: `${route} NFD` }))
       .body.data.id
@@ -153,14 +153,14 @@ for (const [route, store] of Object.entries(routes)) {
   })
 }
 
-test('folders that a browser sends before a name are left out', async () => {
+test('folders in a browser’s file name are removed', async () => {
   const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'tree' })).body.data
     .id
   const answer = await routes['form']!('photos/2026/a\\b.jpg', folder)
   assert.deepEqual([answer.status, answer.body.data.name], [201, 'a\\b.jpg'])
 })
 
-test('the archive of a folder has names that Windows and macOS can write', async () => {
+test('a folder’s archive has names that Windows and macOS accept', async () => {
   const folder = (await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: 'export?' })).body
     .data.id
   for (const name of ['Budget.txt', 'budget.txt', '9:30 call.txt', 'why?.txt', 'nul.txt', 'end.'])

@@ -9,8 +9,8 @@ import { type UploadRow, uploadStore } from './upload-store.ts'
 const MOST_BYTES = 5 * 2 ** 40
 
 /**
- * An upload is its sender's alone, for as long as they have a place where the file will lie: in the workspace, or by a
- * share of the folder.
+ * An upload is visible only to its sender, while they have access to its target: in the workspace or by a share of
+ * the folder.
  */
 export const upload = finder('upload', async (ctx: Context, id) => {
   const row = await uploadStore.get(ctx.db, id)

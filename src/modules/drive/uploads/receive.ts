@@ -11,9 +11,9 @@ import { checkKept, checkLength, upload } from './locate-upload.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 import { type OnConflict, checkFree, putFile, staging } from '../tree/write.ts'
 
-/** An upload is kept so long after its last byte. */
+/** How long an upload is kept after its last byte. */
 const KEPT_MS = 24 * 3_600_000
-/** Bytes of one sender that are held in memory before they go to the store. */
+/** The number of bytes of one sender buffered before they are stored. */
 const PART_BYTES = 8 << 20
 const MOST_OPEN = 1_000
 
@@ -24,7 +24,7 @@ export interface Begin {
   upload_metadata?: string | undefined
 }
 
-/** Makes room for an upload. An empty file is whole at once. */
+/** Creates an upload. An empty file is complete immediately. */
 export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
   checkVersion(given.tus_resumable)
   const length = given.upload_length ?? null
@@ -89,8 +89,8 @@ export interface Append {
 }
 
 /**
- * Takes the bytes from an offset on, and answers the new offset. What came of a sender that leaves is kept, except under
- * a checksum. The last bytes and the file that they complete become durable in one transaction.
+ * Appends bytes at an offset and returns the new offset. Bytes of an interrupted request are kept, except under a
+ * checksum. The last bytes and the complete file are committed in one transaction.
  */
 export async function append(ctx: Context, given: Append): Promise<{ offset: number; fileId: Id | null }> {
   checkVersion(given.tus_resumable)
@@ -120,7 +120,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
       if (bytes.length > 0) pending.push({ start: at, staged: await ctx.engine.blobs.stage(once(bytes)) })
       at += bytes.length
       if (checksum === null && at !== length) await commit()
-      // The error that broke off the body, passed on once its bytes are safe.
+      // The error that interrupted the body, rethrown once its bytes are stored.
       if (left !== null) throw left
     }
     if (hash && checksum && !hash.digest().equals(checksum.digest))
@@ -137,7 +137,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
   }
 }
 
-/** The length may have been said by one sender while the last bytes came from another. */
+/** One sender may have set the length while another sent the last bytes. */
 async function wholeMeanwhile(
   ctx: Context,
   row: UploadRow,
@@ -166,7 +166,10 @@ async function lengthOf(ctx: Context, row: UploadRow, given: number | undefined)
   })
 }
 
-/** Large parts of what comes, each until the next is asked for. The end that broke off comes as the last one, with why. */
+/**
+ * Yields large chunks, each valid until the next is requested. After an interruption the last one has the error in
+ * `left`.
+ */
 async function* cutUp(source: AsyncIterable<Uint8Array>): AsyncGenerator<{ bytes: Buffer; left: unknown }> {
   const part = Buffer.allocUnsafeSlow(PART_BYTES)
   let size = 0
@@ -206,9 +209,7 @@ async function keepPart(ctx: Context, row: UploadRow, start: number, staged: Sta
   }
 }
 
-/**
- * Joins all parts into one file, hashed on the way, and writes its row and the end of the upload in one transaction.
- */
+/** Joins all parts into one file while hashing, and commits its row and the upload's end in one transaction. */
 async function finish(ctx: Context, row: UploadRow, start: number, last: StagedBlob | null): Promise<Id> {
   const { id, workspace_id: workspaceId } = row
   const place = last && (await last.park())
@@ -264,7 +265,7 @@ async function drop({ postgres, blobs }: Pick<Engine, 'postgres' | 'blobs'>, id:
   for (const place of places ?? []) await blobs.remove(place)
 }
 
-/** Removes uploads that nobody went on with. */
+/** Deletes abandoned uploads. */
 export async function expireUploads(engine: Pick<Engine, 'postgres' | 'blobs'>): Promise<void> {
   for (;;) {
     const ids = await uploadStore.expired(engine.postgres.db, 100)
@@ -273,7 +274,7 @@ export async function expireUploads(engine: Pick<Engine, 'postgres' | 'blobs'>):
   }
 }
 
-/** Every answer of tus names its version, refusals too. */
+/** Adds the tus version header to every response, including errors. */
 export async function withTusHeaders<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
   Object.assign(ctx.answer.headers, tusHeaders)
   try {

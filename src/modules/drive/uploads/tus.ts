@@ -13,7 +13,7 @@ export function checkVersion(version: string | undefined): void {
     })
 }
 
-/** `Upload-Metadata`: pairs of a key and a value in base64, by commas. */
+/** `Upload-Metadata`: comma-separated pairs of a key and a base64 value. */
 export function metadataIn(header: string | undefined): Map<string, string> {
   const pairs = (header ?? '').split(',').filter((pair) => pair.trim() !== '')
   return new Map(

@@ -61,7 +61,7 @@ export const uploadStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Answers the length that holds: the first that was said, unless more has come than that. */
+  /** Returns the effective length: the first one set, or null if more bytes have arrived. */
   async setLength(db: Db, id: Id, length: number): Promise<number | null> {
     const { rows } = await sql<{
       length_bytes: bigint
@@ -70,7 +70,7 @@ export const uploadStore = {
     return rows[0] === undefined ? null : Number(rows[0].length_bytes)
   },
 
-  /** False when another sender was quicker: the bytes from `start` on are there already, or there are not to be so many. */
+  /** False if the bytes from `start` on already arrived from another sender, or the length is exceeded. */
   async advance(db: Db, id: Id, start: number, more: number, expiresAt: Date): Promise<boolean> {
     const { rows } =
       await sql`update uploads set offset_bytes = ${String(start + more)}::int8, expires_at = ${expiresAt},
@@ -90,14 +90,14 @@ export const uploadStore = {
   parts: (db: Db, id: Id): Promise<Selectable<UploadPartTable>[]> =>
     db.selectFrom('upload_parts').selectAll().where('upload_id', '=', id).orderBy('start_bytes').execute(),
 
-  /** Notes the file that an upload became, and drops its parts. Answers where their bytes lie. */
+  /** Records the resulting file and deletes the parts. Returns the parts' places. */
   async becomeFile(db: Db, id: Id, fileId: Id): Promise<string[]> {
     await db.updateTable('uploads').set({ file_id: fileId }).where('id', '=', id).execute()
     const gone = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
     return gone.map(({ place }) => place)
   },
 
-  /** Answers where its parts lie, or null when it is gone. */
+  /** Returns its parts' places, or null if it was already deleted. */
   async delete(db: Db, id: Id): Promise<string[] | null> {
     const gone = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
     const row = await db.deleteFrom('uploads').where('id', '=', id).returning('id').executeTakeFirst()

@@ -31,7 +31,7 @@ const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: 
     ...more,
   })
 
-test('tus-js-client uploads a file in chunks, and goes on through another process where the first one stopped', async () => {
+test('tus-js-client uploads a file in chunks and resumes through another server process', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -78,7 +78,7 @@ test('tus-js-client uploads a file in chunks, and goes on through another proces
   assert.deepEqual([done.status, done.file_id], ['completed', file])
 })
 
-test('the rules of tus: offsets, versions, checksums, termination', async () => {
+test('tus rules for offsets, versions, checksums and termination hold', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -127,7 +127,7 @@ test('the rules of tus: offsets, versions, checksums, termination', async () => 
   assert.equal((await alice.get(`/drive/files/${data.file_id}`)).text, '')
 })
 
-test('an upload that can come to nothing is refused before its bytes come: its name is taken, there is no room, it is too large', async () => {
+test('an upload that can’t succeed is rejected before its bytes: existing name, no space, too large', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_STORAGE_BYTES: '1000', UK_LIMIT_FILE_BYTES: '800' } })
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
@@ -154,7 +154,7 @@ test('an upload that can come to nothing is refused before its bytes come: its n
   assert.equal((await alice.get(`/drive/files/${taken.id}`)).text, 'newer')
 })
 
-test('a key of one workspace knows nothing of what alice uploads into another, and cannot end it', async () => {
+test('a key for one workspace can’t see or end uploads to another', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -167,7 +167,7 @@ test('a key of one workspace knows nothing of what alice uploads into another, a
   const done = await send(alice, at, 5, Buffer.from('56789'))
   assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, '0123456789')
 
-  // Into a folder that is shared with its workspace it may.
+  // It can upload into a folder shared with its workspace.
   const bob = await server.person('Bob')
   const { token } = (await alice.post(`/workspaces/${team}/invitations`, { email: bob.email })).body.data
   await bob.post('/invitations/accept', { token })
@@ -185,7 +185,7 @@ test('a key of one workspace knows nothing of what alice uploads into another, a
   assert.equal((await bob.get(`/drive/files/${sent.headers.get('x-uk-file-id')}`)).text, 'x')
 })
 
-test('the length is said later, by two at once: one holds, and the upload comes to its end', async () => {
+test('of two concurrent requests that set the length one wins, and the upload completes', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = await begin(alice, alice.workspaceId, null, 'a')

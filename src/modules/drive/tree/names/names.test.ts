@@ -6,7 +6,7 @@ import { type Answer, type Person, testServer } from '#test/server.ts'
 const base64 = (words: string): string => Buffer.from(words).toString('base64')
 const refused = ['a/b', '/etc/passwd', '..', '.', ' ', 'a\tb', '\u202egpj.exe', 'x'.repeat(256)]
 
-/** Every way in which a file or folder gets a name that somebody chose. */
+/** Every way to name a file or folder. */
 const ways: Record<string, (alice: Person, file: string, name: string) => Promise<Answer>> = {
   form: (alice, _, name) => {
     const { body, headers } = form([
@@ -33,7 +33,7 @@ const ways: Record<string, (alice: Person, file: string, name: string) => Promis
   ),
 }
 
-test('what may not be a name is refused by every way in which a file gets one', async () => {
+test('an invalid name is rejected by every way to create or rename a file', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const made = await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'a.txt', content: 'x' })

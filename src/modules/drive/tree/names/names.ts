@@ -1,11 +1,11 @@
 import { refuse } from '#core/errors.ts'
 import { MOST_NAME_BYTES, clip } from '#core/files/numbered-name.ts'
 
-/** A path that the systems which files are copied to can open. */
+/** The path limit of common systems that files are copied to. */
 const MOST_PATH_BYTES = 4_096
 const MOST_DEPTH = 128
 
-/** A name in the form that is stored: NFC. Refuses by name what could mislead people or machines. */
+/** Returns the name in NFC as stored. Rejects names that could mislead people or programs. */
 export function checkName(given: string, param = 'name', called = `\`${param}\``): string {
   const name = given.normalize('NFC')
   const wrong = whatIsWrong(name)
@@ -19,14 +19,14 @@ function whatIsWrong(name: string): string | null {
   if (name.includes('/')) return 'must not contain `/`. Use `parent_id` to choose a folder'
   if (/\p{Cc}/u.test(name)) return 'must not contain control characters'
   if (!name.isWellFormed()) return 'must not contain an unpaired surrogate'
-  // Embeddings, overrides and isolates make `gpj.exe` read as `exe.jpg` (Unicode TR 36, 2.10). Single marks do not.
+  // Embeddings, overrides and isolates make `gpj.exe` read as `exe.jpg` (Unicode TR 36, 2.10). Single marks don't.
   if (/[\u202A-\u202E\u2066-\u2069]/.test(name)) return 'must not contain characters that change the text direction'
   if (name.trim() === '') return 'must not consist only of spaces'
   if (Buffer.byteLength(name) > MOST_NAME_BYTES) return `must have at most ${MOST_NAME_BYTES} bytes in UTF-8`
   return null
 }
 
-/** A sender's name for a file may hold anything: kept as far as it can be. */
+/** Turns a sender's arbitrary file name into a valid one, changing as little as possible. */
 export function safeName(given: string): string {
   const name = given
     .toWellFormed()
@@ -36,7 +36,7 @@ export function safeName(given: string): string {
   return whatIsWrong(name) === null ? name : clip(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
 }
 
-/** The place of a thing in its workspace. */
+/** The location of an item in its workspace. */
 export interface TreePlace {
   path: string
   ancestors: string[]
@@ -47,7 +47,7 @@ export const placeBelow = (parent: (TreePlace & { id: string }) | null, name: st
     ? { path: name, ancestors: [] }
     : { path: `${parent.path}/${name}`, ancestors: [...parent.ancestors, parent.id] }
 
-/** Refuses what lies so deep that it could not be copied to a disk. */
+/** Rejects paths too deep or long to be copied to a disk. */
 export function checkDepth({ path, ancestors }: { path: string; ancestors: { length: number } }, param: string): void {
   if (Buffer.byteLength(path) > MOST_PATH_BYTES)
     refuse('invalid_parameter', { param, message: `The path can have up to ${MOST_PATH_BYTES} bytes in UTF-8.` })
