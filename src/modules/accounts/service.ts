@@ -206,7 +206,6 @@ export const adminService = implement(admin, {
   },
 })
 
-/** Deletes expired rows. */
 export const accountSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('accounts.retain', 3_600, async () => {
     await sessionStore.retain(db, SESSION_IDLE_SECONDS)
@@ -236,7 +235,6 @@ export const setPassword = async (
   return changed
 }
 
-/** For callers that need the email address. */
 export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
 
 /** Marks the address as verified and grants promised credits. Idempotent. */
@@ -246,12 +244,10 @@ export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
     if (promised !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promised, 'sign-up', null)
   })
 
-/** A recipient of messages. */
 export interface Person {
   id: Id
   name: string
   email: string
-  /** Whether the address is verified or belongs to an administrator. */
   mailable: boolean
   time_zone: string | null
 }

@@ -9,7 +9,6 @@ interface Measured {
   bytes(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>>
 }
 
-/** Resource kinds with a size. The others are only counted. */
 const measured: readonly Measured[] = [{ kind: 'file', bytes: storedByWorkspace }]
 
 interface Kind {

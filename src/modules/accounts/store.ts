@@ -19,7 +19,6 @@ interface AccountTable {
   email: string
   email_verified_at: Date | null
   name: string
-  /** Null: no password is set. */
   password_hash: string | null
   tier: Tier
   administrator: boolean
@@ -40,9 +39,7 @@ interface SessionTable {
   ip: string | null
   last_used_at: Date | null
   expires_at: Date
-  /** The last password or passkey check in this session. */
   proved_at: Date | null
-  /** The identity the session was started with. */
   identity_id: Id | null
   created_at: Generated<Date>
 }
@@ -121,7 +118,7 @@ export const sessionStore = {
       .where('expires_at', '>', sql<Date>`now()`)
       .$call(newestFirst('id', before, limit))
       .execute(),
-  /** Keeps the newest sessions. Returns whether there were more. */
+  /** Returns whether there were more. */
   async trim(db: Db, accountId: Id, keep: number): Promise<boolean> {
     const { numDeletedRows } = await db
       .deleteFrom('sessions')

@@ -11,7 +11,6 @@ import { knownEndpoint } from './show.ts'
 
 type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['routing_preview']['body']>>>
 
-/** The router's order for a request that isn't sent. */
 export async function previewRoute(
   ctx: Context<Pick<GatewayFaces, 'previewRoute'>>,
   {

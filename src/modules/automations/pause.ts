@@ -44,7 +44,6 @@ export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Pro
   return rows.length
 }
 
-/** Whether the caller has every permission of the automation in its workspace. */
 export async function hasRightsOf(
   { engine, principal, signal }: Context,
   row: Pick<AutomationRow, 'account_id' | 'scopes' | 'held_to' | 'workspace_id'>,
@@ -70,7 +69,6 @@ const may = (principal: Principal, { permissions }: Membership, scope: Scope): b
 export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
   (await automationStore.ofRuns(db, runIds)).some(wantsVouching)
 
-/** Refuses callers who have fewer permissions than the automation. */
 export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
   if (!wantsVouching(row) || (await hasRightsOf(ctx, row))) return
   refuse('insufficient_role', {

@@ -82,7 +82,6 @@ export const automationSecrets: readonly SealedColumns[] = [
   { table: 'automation_secrets', columns: ['sealed_secret'] },
 ]
 
-/** Valid former secrets per webhook. */
 const MOST_SECRETS = 20
 
 export const automationStore = {
@@ -190,7 +189,6 @@ export const automationStore = {
       .forUpdate('a')
       .execute(),
 
-  /** Locks automations that post in this chat. */
   inChat: (db: Db, chatId: Id): Promise<AutomationRow[]> =>
     whole(db)
       .where(sql<boolean>`a.action ->> 'chat_id' = ${chatId}`)

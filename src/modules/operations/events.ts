@@ -25,7 +25,7 @@ export function wake({ bus }: Engine): void {
   bus.poke('outbox')
 }
 
-/** Changes the state and emits the event. Null: `change` found nothing to change. */
+/** Null: `change` found nothing to change. */
 export async function transition(
   engine: Engine,
   change: (db: Db) => Promise<OperationRow | null>,

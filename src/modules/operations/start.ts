@@ -39,9 +39,12 @@ export interface OperationKind<I extends object = object, H = unknown> {
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
   /** Whether it can restart after its process died. Otherwise it fails as `interrupted`. */
   repeatable: boolean
-  /** Including the first. */
+  /**
+   * -
+   * /For `\/content`/ -
+   */
   attempts: number
-  /** The only host that can run it. Null: any. */
+  /** Null: any host can run it. */
   host(input: I): string | null
   /** From its start, until `expired`. */
   expiresInSeconds: number
@@ -72,7 +75,6 @@ export const defineOperation = <I extends object, H = unknown>(
 /** Jobs for one host have that host's name, so no other process takes them. */
 export const jobOf = (host: string | null): string => (host === null ? 'operation' : `operation@${host}`)
 
-/** Each uses memory in the process that runs it. */
 const MOST_UNFINISHED = 1_000
 
 /** Concurrent calls can slightly exceed the limit. */
@@ -102,7 +104,6 @@ export async function startOperation<I extends object>(
     resource?: { type: string; id: string }
     workspaceId?: Id | null
     chatId?: Id | null
-    /** A follow-up of something already admitted. */
     isAccepted?: boolean
   } = {},
 ): Promise<Background & { operation: ReturnType<typeof showOperation> }> {

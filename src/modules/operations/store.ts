@@ -50,7 +50,6 @@ type Changes = Updateable<OperationTable>
 const over = (status: Status): boolean => status !== 'queued' && status !== 'running'
 export { over }
 
-/** In the resolution of the row's times. */
 const now = sql<Date>`date_trunc('milliseconds', clock_timestamp())`
 
 /** One waiting job per operation. */
@@ -119,7 +118,6 @@ export const operations = {
       accountId: Id
       workspaces: readonly Id[]
       chats: readonly Id[]
-      /** Whether to include operations without a workspace. */
       homeless: boolean
       status?: Status | undefined
       kind?: string | undefined
@@ -161,7 +159,7 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** Sets a queued operation to running in this process. Null: canceled, or taken by another process. */
+  /** Null: canceled, or taken by another process. */
   take: async (db: Db, id: Id, processId: Id): Promise<OperationRow | null> =>
     (await db
       .updateTable('operations')
@@ -214,7 +212,6 @@ export const operations = {
       .returningAll()
       .executeTakeFirst()) ?? null,
 
-  /** For every outcome. */
   costs: async (db: Db, id: Id, nano: Nano): Promise<void> => {
     await db.updateTable('operations').set({ cost_nano: nano }).where('id', '=', id).execute()
   },
@@ -236,7 +233,6 @@ export const operations = {
   states: async (db: Db, ids: readonly Id[]): Promise<{ id: Id; status: Status; cancel_requested_at: Date | null }[]> =>
     db.selectFrom('operations').select(['id', 'status', 'cancel_requested_at']).where('id', 'in', ids).execute(),
 
-  /** Ends operations that ignored a cancellation for this long. */
   endCancelled: (db: Db, afterSeconds: number): Promise<OperationRow[]> =>
     db
       .updateTable('operations')
@@ -255,7 +251,6 @@ export const operations = {
       .returningAll()
       .execute(),
 
-  /** Running in a dead process, or in this one. */
   orphans: (db: Db, processId: Id): Promise<OperationRow[]> =>
     db
       .selectFrom('operations')
@@ -283,7 +278,6 @@ export const operations = {
     await db.deleteFrom('operations').where('chat_id', 'in', chatIds).execute()
   },
 
-  /** Deletes expired content, and operations a month after their end. */
   retain: async (db: Db): Promise<void> => {
     await db
       .updateTable('operations')

@@ -18,7 +18,6 @@ type Row = AccountRow & {
   last_seen_at: Date | null
 }
 
-/** Newest first. Includes this process's latest calls. */
 export async function accountsForAdmin(
   ctx: Context,
   { q, cursor, limit }: { q?: string | undefined; cursor?: string | undefined; limit: number },
@@ -51,8 +50,8 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
 })
 
 /**
- * Finds an account by ID, email address or name, and refuses an ambiguous name with the candidates. Anyone can choose
- * an ID or address as their name, so those forms are never matched as names.
+ * Refuses an ambiguous name. Anyone can choose an ID or address as their name, so those forms are never matched as
+ * names.
  */
 export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): Promise<AccountRow> {
   const id = parseId(named)

@@ -43,7 +43,6 @@ async function read(db: Db, id: Id): Promise<Row | undefined> {
   return rows[0]
 }
 
-/** Also notifies the instance's administrators. */
 export async function requestCredits(
   ctx: Context,
   { amount_usd, note }: { amount_usd: number | null; note: string },

@@ -25,7 +25,6 @@ export type IdentityRow = Selectable<IdentityTable>
 export const identityStore = {
   insert: (db: Db, row: Omit<IdentityRow, 'created_at' | 'updated_at'>): Promise<IdentityRow> =>
     db.insertInto('identities').values(row).returningAll().executeTakeFirstOrThrow(),
-  /** Finds the linked account and records the use. */
   use: (db: Db, issuer: string, subject: string, email: string | null): Promise<IdentityRow | undefined> =>
     db
       .updateTable('identities')

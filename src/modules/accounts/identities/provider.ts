@@ -9,7 +9,6 @@ import { type Claims, isUndecided, readClaims } from './claims.ts'
 // Loaded on first use, because most instances have no identity provider.
 const openid = () => import('openid-client')
 
-/** The secrets of one sign-in. */
 export interface Attempt {
   redirectUri: string
   state: string
@@ -20,9 +19,7 @@ export interface Attempt {
 
 /** OpenID Connect Core, authorization code flow. */
 export interface IdentityProvider {
-  /** Returns the URL for the browser. */
   begin(attempt: Attempt): Promise<string>
-  /** Redeems the callback. Refuses invalid ones. */
   finish(attempt: Attempt, query: string): Promise<Claims>
   /** The URL to sign out at the provider and return to `backTo`. Null: not supported. */
   signOutUrl(backTo: string): Promise<string | null>
@@ -133,7 +130,6 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
       (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') ? post : basic)(server, ...rest),
     {
       [customFetch]: through,
-      // Verifies the ID token's signature in every case.
       execute: [enableNonRepudiationChecks, ...(oidc.issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
     },
   )
@@ -142,7 +138,6 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
 const isMismatch = (error: unknown): boolean =>
   (error as { code?: unknown } | null)?.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
 
-/** Failures of the provider rather than the user. */
 const AWAY = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',

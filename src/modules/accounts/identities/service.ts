@@ -22,7 +22,6 @@ import { type IdentityRow, identityStore } from './identity-store.ts'
 import type { Claims } from './claims.ts'
 import type { HasProvider, IdentityProvider } from './provider.ts'
 
-/** The time limit at the identity provider. */
 const AWAY_SECONDS = 900
 const MOST_IDENTITIES = 20
 
@@ -95,7 +94,6 @@ export const identityService = implementWith<Ctx>()(identities, {
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')
       const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
-      // Also ends sessions started with this identity.
       await sessionStore.endBegunWith(ctx.db, accountId, id, sessionId(ctx))
       await rightsChanged(ctx.db, [accountId])
       await tell(ctx, 'identity.unlinked', row)
@@ -126,7 +124,6 @@ async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitatio
   return { id: newId(), created_at: iso(ctx.now()), expires_at: iso(expiresAt), url, secret: waiting.secret }
 }
 
-/** Redeems the challenge once and the callback with the provider. */
 async function comeBack(
   ctx: Ctx,
   purpose: Purpose,
@@ -146,7 +143,6 @@ async function comeBack(
   return { claims: await provider.finish({ ...waiting, state }, query), waiting }
 }
 
-/** Creates an account, if the instance's rule allows it. */
 async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Promise<AccountRow> {
   const { oidc } = ctx.engine.config
   if (await accountStore.lockFirst(ctx.db))

@@ -11,7 +11,7 @@ import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 // Loaded on first use, because most processes never need it.
 const webauthn = () => import('@simplewebauthn/server')
 
-/** The relying party: the calling page (WebAuthn, 5.1.2 and 13.4.9) and the host name of its passkeys. */
+/** WebAuthn, 5.1.2 and 13.4.9. */
 interface Party {
   origin: string
   id: string
@@ -65,7 +65,6 @@ export async function creationOptions(
   return { ...challenge, options: { ...options } }
 }
 
-/** Verifies a new passkey against its challenge, origin and host name. */
 export async function readMade(
   ctx: Context,
   made: Made,
@@ -117,10 +116,7 @@ export async function requestOptions(
   return { ...challenge, options: { ...options } }
 }
 
-/**
- * Returns the passkey after verifying the challenge (used once), origin, host name, user verification, signature and an
- * increased counter.
- */
+/** Verifies the challenge (used once), origin, host name, user verification, signature and an increased counter. */
 export async function readShown(
   ctx: Context,
   purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,

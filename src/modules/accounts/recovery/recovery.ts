@@ -47,7 +47,6 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
       await sql`select pg_advisory_xact_lock(7520203, hashtext(${account.id}))`.execute(db)
       const since = new Date(Date.now() - PAUSE_MS)
       if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
-      // Only the newest email is valid.
       await challengeStore.forget(db, 'recovery', account.id)
       const ctx = { db, engine, now: () => new Date() }
       const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
@@ -57,8 +56,8 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
 })
 
 /**
- * Whether its email is enough to recover the account. Not if only the identity provider admitted it with an unverified
- * address, which may belong to someone else.
+ * False if only the identity provider admitted the account with an unverified address, which may belong to someone
+ * else.
  */
 const mayRecover = ({ email_verified_at, password_hash, administrator }: AccountRow): boolean =>
   email_verified_at !== null || password_hash !== null || administrator
@@ -76,7 +75,6 @@ const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
     ],
   })
 
-/** Sets the password, ends all sessions and starts a new one. */
 export async function recover(ctx: Context<HasDoors>, token: string, password: string): Promise<AccountRow> {
   const subjects = [networkSubject(ctx)]
   await takeLogin(ctx, subjects)

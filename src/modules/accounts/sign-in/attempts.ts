@@ -3,7 +3,6 @@ import { networkOf } from '#infra/network.ts'
 import { refuse } from '#core/errors.ts'
 import { loginStore } from '../store.ts'
 
-/** Failed sign-ins are counted by network and by email address. */
 export const networkSubject = ({ caller }: Context): string => `ip:${networkOf(caller.ip)}`
 export const emailSubject = (email: string): string => `email:${email.toLowerCase()}`
 
@@ -13,7 +12,6 @@ export async function takeLogin(ctx: Context, subjects: readonly string[]): Prom
   for (const subject of subjects) await take(ctx, subject, logins, 'failed sign-ins')
 }
 
-/** Successful sign-ins don't count. */
 export async function refundLogin(ctx: Context, subjects: readonly string[]): Promise<void> {
   if (ctx.engine.config.limits.logins === 0) return
   for (const subject of subjects) await loginStore.refund(ctx.db, subject)

@@ -21,7 +21,6 @@ export interface NewAccount {
   verified: boolean
   name: string
   passwordHash: string | null
-  /** The instance's first account, which becomes its administrator. */
   first: boolean
 }
 

@@ -1,7 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Id } from '#core/ids.ts'
 
-/** One per open stream. */
 export class Listening implements Disposable {
   readonly #changes: EventEmitter
   readonly #accountId: Id

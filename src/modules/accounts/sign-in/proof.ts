@@ -3,7 +3,6 @@ import type { Context } from '#infra/context.ts'
 import { refuse } from '#core/errors.ts'
 import { accountStore, sessionStore } from '../store.ts'
 
-/** How long a password or passkey check allows changing sign-in methods. */
 const PROOF_SECONDS = 600
 
 export function sessionId({ principal: { credential } }: Context): string {

@@ -9,10 +9,7 @@ export const SESSION_IDLE_SECONDS = 14 * 86_400
 export const SESSION_MAX_SECONDS = 90 * 86_400
 export const MAX_SESSIONS = 100
 
-/**
- * Starts a session and sets its cookie. Ends the oldest above the limit. `proved`: starts with a password or passkey
- * check.
- */
+/** Ends the oldest session above the limit. `proved`: starts with a password or passkey check. */
 export async function startSession(
   ctx: Context,
   accountId: string,

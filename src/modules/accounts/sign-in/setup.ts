@@ -9,8 +9,8 @@ import { isSameText } from '#core/text/same-text.ts'
 const FILE = 'setup-token'
 
 /**
- * Returns the instance's token for the first sign-up, shared by all processes, or null if an account exists. Also
- * written to `setup-token` in the data directory while needed.
+ * Returns the token for the first sign-up, shared by all processes, or null if an account exists. Also written to
+ * `setup-token` in the data directory.
  */
 export async function prepareSetupToken(db: Db, dataDir: string): Promise<string | null> {
   const { rows } = await sql<{ exists: boolean }>`select exists (select from accounts) as exists`.execute(db)
@@ -43,7 +43,6 @@ export async function spendSetupToken(ctx: Context): Promise<void> {
 
 const LOOK_MS = 1_000
 
-/** Deletes the token's file after the first sign-up, in any process. */
 export function watchSetup({
   postgres,
   bus,

@@ -20,7 +20,7 @@ export async function waysOf(db: Db, accountId: Id): Promise<Ways> {
   return rows[0]!
 }
 
-/** Refuses to remove the last sign-in method. Call it in the transaction that removes it. */
+/** Call it in the transaction that removes the method. */
 export async function checkAnotherWay(ctx: Context, taking: 'passkeys' | 'identities'): Promise<void> {
   const ways = await waysOf(ctx.db, ctx.principal.accountId)
   // Identities are useless without a configured identity provider.

@@ -8,7 +8,7 @@ import type { Pricing } from '#gateway/catalogue/model.ts'
 import type { Id } from '#core/ids.ts'
 import { iso } from '#core/time.ts'
 
-/** Owner ID announced by `rightsChanged` when the catalogue changes, so every process reloads it. */
+/** The owner ID passed to `rightsChanged`, so every process reloads the catalogue. */
 export const CATALOGUE: Id = `${'0'.repeat(25)}1`
 
 declare module '#infra/postgres/tables.ts' {

@@ -27,7 +27,7 @@ export interface FetchedCatalogue {
   ): Omit<CatalogueRow, 'id' | 'created_by' | 'created_at'> & { snapshot: string }
 }
 
-/** Fetches and validates the catalogue at the configured URL. Refuses with 502 or 504. */
+/** Refuses with 502 or 504. */
 export async function fetchCatalogue({ engine, signal, now }: Context): Promise<FetchedCatalogue> {
   const url = new URL(engine.config.catalogueUrl)
   const bytes = await bytesAt(engine, url, signal)

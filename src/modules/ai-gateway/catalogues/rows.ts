@@ -110,7 +110,6 @@ function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Ro
   }
 }
 
-/** Guesses the kind from the naming conventions of media models. */
 function kindByName(id: string): Kind {
   const name = id.slice(id.lastIndexOf('/') + 1).toLowerCase()
   if (/whisper|transcribe|parakeet|scribe_v\d/.test(name)) return 'transcription'

@@ -22,9 +22,7 @@ export interface ConnectionState {
   /** Time to the first byte of the last success, in ms. */
   latencyMs: number | null
   modelsCount: number | null
-  /** Consecutive failed tests. */
   failures: number
-  /** Null: no test is scheduled. */
   nextTestAt: Date | null
   observedAt: Date
 }
@@ -38,7 +36,6 @@ export type TestOutcome =
   | {
       ok: true
       latencyMs: number
-      /** Null: this provider has no model list. */
       models: number | null
       /** Only a valid key leads to this result. */
       provesKey: boolean

@@ -26,7 +26,6 @@ const TOPIC = 'provider_connections'
 const POLL_MS = 5_000
 /** Writes can commit out of order, so recent changes are read twice. */
 const OVERLAP_MS = 15_000
-/** Outcomes within this time are written in one statement. */
 const GATHER_MS = 1_000
 const MOST = 100_000
 
@@ -42,7 +41,6 @@ export class Connections implements AsyncDisposable {
   readonly #known = new Map<Id, ConnectionState>()
   /** Consecutive unreachable requests of this process. */
   readonly #unreached = new Map<Id, { count: number; since: Date }>()
-  /** When this process last recorded a success. */
   readonly #served = new Map<Id, Date>()
   /** Not yet written. */
   #fresh = new Map<Id, ConnectionState>()
@@ -78,7 +76,6 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** The stored states, overlaid with this process's unwritten ones. */
   async states(ids: readonly Id[]): Promise<ReadonlyMap<Id, ConnectionState>> {
     const found = new Map(await connectionStore.states(this.#parts.postgres.db, ids))
     for (const id of ids) {

@@ -14,7 +14,6 @@ const POLL_MS = 5_000
 const OVERLAP_MS = 15_000
 /** Changes within this time are written in one statement, so a flapping model costs one write. */
 const GATHER_MS = 1_000
-/** The oldest entry is evicted first. */
 const MOST = 20_000
 /** Limited per connection, because callers choose the names. */
 const MOST_OF_CONNECTION = 200
@@ -42,7 +41,6 @@ export class RefusedModels implements AsyncDisposable {
   readonly #kinds = new Map<string, FaultKind>()
   readonly #polling: NodeJS.Timeout
   readonly #waking: Disposable
-  /** Not yet written, by key. */
   readonly #fresh = new Map<string, Change>()
   readonly #healed = new Set<Id>()
   #gathering: NodeJS.Timeout | null = null

@@ -14,7 +14,6 @@ const NO_LIST: ReadonlySet<number | null> = new Set([200, 404, 405, 501])
 
 export type Tested = { outcome: TestOutcome; models: readonly ListedModel[] | null }
 
-/** Tests the address and the key with a free request: the model list, or the provider's key check. */
 export async function testConnection(outbound: Outbound, source: Source): Promise<Tested> {
   const { endpoint } = source
   const startedAt = performance.now()

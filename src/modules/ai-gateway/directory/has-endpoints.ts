@@ -21,7 +21,6 @@ export interface EndpointDirectory extends Directory, SharedHealth, AsyncDisposa
   /** Whether a request is likely to fail until the key, the account or the model name changes. */
   refuses(offer: Offer): boolean
   catalogue(): Catalogue
-  /** Includes failing endpoints. */
   sources(principal: Principal): Promise<readonly Source[]>
   standings(sources: readonly Source[]): Promise<readonly Standing[]>
   standingsOf(rows: readonly EndpointRow[]): Promise<readonly Standing[]>

@@ -85,7 +85,7 @@ function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine'
   return { from: 'computer', computerId: machine.id, ownerId: workspaceId, workspaceId, endpoint, models: [], ...times }
 }
 
-/** Groups offers by model name. A computer reachable in two ways counts once. */
+/** A computer reachable in two ways counts once. */
 export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]> {
   const named = new Map<string, LocalOffer[]>()
   for (const offer of offers) {

@@ -48,7 +48,6 @@ function put(map: Map<string, Row[]>, key: string, row: Row): void {
 }
 
 export interface Reach {
-  /** The current workspace first. */
   own: readonly OwnerOffers[]
   instance: OwnerOffers
   /** Other workspaces. Their models never shadow names of `own` or `instance`. */

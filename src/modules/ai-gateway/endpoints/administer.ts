@@ -26,7 +26,6 @@ export function administers(ctx: Context, owner: Id): boolean {
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 
-/** Refuses callers who can't create the endpoint. */
 export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
   const { principal } = ctx
   if (instance) {

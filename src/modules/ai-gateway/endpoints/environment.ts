@@ -29,7 +29,6 @@ export function instanceSource(
       weight: 1,
       preset: null,
       mayBePrivate: true,
-      // Runs on this machine.
       ...((from === 'simulated' || from === 'server' || from === 'discovered') && {
         dataPolicy: { keeps: false, trains: false },
       }),

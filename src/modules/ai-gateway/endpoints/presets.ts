@@ -55,7 +55,6 @@ export function checkHasKey(endpoint: Keyed): void {
   if (message !== null) refuse('missing_parameter', { param: 'api_key', message })
 }
 
-/** Null: the key is present or not required. */
 export function whyKeyless(endpoint: Keyed): string | null {
   if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!

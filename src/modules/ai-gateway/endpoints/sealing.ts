@@ -51,7 +51,7 @@ function opens(open: () => unknown): boolean {
 
 const AT_ONCE = 200
 
-/** Reseals secrets that an older root key sealed. Safe to run in several processes at once. */
+/** Safe to run in several processes at once. */
 export async function resealAll(db: Db, secrets: Secrets, log: Log): Promise<void> {
   let after: Id = ''
   for (;;) {

@@ -14,7 +14,6 @@ export interface Source {
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
-  /** Models this server runs. */
   own?: readonly CatalogueModel[]
   /** Configured models. Empty: the catalogue's or the provider's list. */
   models: readonly EndpointModel[]
@@ -36,7 +35,6 @@ export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): stri
 export const isLocal = ({ preset, shape }: Pick<ProviderEndpoint, 'preset' | 'shape'>): boolean =>
   shape === 'ollama' || presetOf(preset)?.local === true
 
-/** By default, prompts stay on the user's own hardware. */
 export function policyOf({ data_policy: { keeps, trains }, preset, shape }: EndpointRow): DataPolicy {
   const otherwise = isLocal({ preset, shape }) ? false : null
   return { keeps: keeps ?? otherwise, trains: trains ?? otherwise }

@@ -153,7 +153,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Supports the usual error envelopes. */
 function saidIn(json: unknown, text: string): string {
   const error = (json as { error?: unknown } | null)?.error ?? json
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message

@@ -22,7 +22,6 @@ interface Known {
 
 type Heard = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
 
-/** Providers' model lists, cached in memory. */
 export class KnownLists {
   readonly #known = new Map<string, Known>()
   readonly #outbound: Outbound
@@ -41,7 +40,6 @@ export class KnownLists {
     return this.#known.get(keyOf(source))?.models ?? null
   }
 
-  /** The error, if no list is cached. */
   whyUnknown(source: Source): AskFailed | null {
     const known = this.#known.get(keyOf(source))
     return known === undefined || known.models !== null ? null : known.failure

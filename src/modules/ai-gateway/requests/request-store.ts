@@ -104,7 +104,6 @@ export const requestStore = {
     return rows[0] ?? null
   },
 
-  /** A metered call without a logged request, in the shape of one. */
   async ofCall(db: Db, id: Id, reader: Id | null): Promise<RequestRow | null> {
     const { rows } = await sql<RequestRow>`select c.id, c.account_id, c.workspace_id, c.key_id, c.chat_id, c.run_id,
         c.surface, null as path, null as asked_model, null as request_bytes, c.streamed, c.model, c.provider, c.status,

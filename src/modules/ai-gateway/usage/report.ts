@@ -110,7 +110,6 @@ export function viewOf(
     : { whose: { accountId, workspaceIds: [id] }, of: 'account' }
 }
 
-/** Omits deleted keys and accounts. */
 async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly Id[]): Promise<Map<Id, string>> {
   const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::ulid[])
     union all select id, name from accounts where id = any(${accounts}::ulid[])`.execute(db)

@@ -8,7 +8,6 @@ import { type Nano, toUsd } from '#core/money.ts'
 
 const periods = ['day', 'week', 'month', 'total'] as const
 
-/** Key, credits and usage in the shape OpenRouter's clients expect. */
 export const createUsageLookup = ({
   postgres: { db },
   ledger,

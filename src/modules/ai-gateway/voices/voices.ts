@@ -41,7 +41,6 @@ export interface Voices {
 }
 
 const KEPT_MS = 3_600_000
-/** Retry interval after a failure. */
 const AGAIN_MS = 30_000
 const MOST_KNOWN = 10_000
 const MOST_TOLD = 10

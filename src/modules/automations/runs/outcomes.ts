@@ -76,7 +76,6 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
   if (settled.more) engine.bus.poke('automations')
 }
 
-/** Does what `end` does, in a few statements. */
 async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
   const ended = await runStore.succeed(db, well, new Date())
   const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]

@@ -1,4 +1,3 @@
-/** Runs work once a slot is free. */
 export type Places = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Limits concurrent work. Further work waits in order. */

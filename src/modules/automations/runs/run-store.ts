@@ -173,7 +173,6 @@ export const runStore = {
     return rows.length > 0
   },
 
-  /** Workspaces with queued runs after `after`, ordered by ID. */
   async waitingIn(db: Db, after: Id | null, limit: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`with recursive w(id) as (
         (select workspace_id from automation_runs where status = 'queued' and workspace_id > ${after ?? ''}
@@ -282,7 +281,6 @@ export const runStore = {
   },
 
   async stats(db: Db, where: { automationId: Id } | { workspaceId: Id }): Promise<Map<Id, Stats>> {
-    // Includes automations that never ran.
     const of =
       'automationId' in where
         ? sql`a.id = ${where.automationId}`

@@ -40,7 +40,6 @@ export const startsStore = {
   },
 }
 
-/** Returns false if no start is left. */
 export function takeStart(left: StartsLeft, accountId: Id): boolean {
   const tokens = left.get(accountId)
   if (tokens === undefined) return true

@@ -37,7 +37,6 @@ export async function stopRuns(
   return ended
 }
 
-/** Stops replaced runs after the commit, in the background. */
 export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =>
   ctx.afterCommit(
     () =>

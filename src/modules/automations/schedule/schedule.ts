@@ -5,7 +5,6 @@ import { Zone } from './zone.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 export interface Schedule {
-  /** Null: never again. */
   next(after: Date): Date | null
 }
 
@@ -88,7 +87,6 @@ function isInterval(pattern: string): boolean {
   return hours !== undefined && hoursOf(hours) === EVERY_HOUR
 }
 
-/** Empty for an invalid field, which is refused later. */
 function hoursOf(field: string): string {
   try {
     const day = new Cron(`0 0 ${field} * * *`, { timezone: 'UTC', paused: true })

@@ -12,9 +12,7 @@ export interface Tick {
 
 export interface Due {
   ticks: Tick[]
-  /** The first tick not included. Null: none. */
   next: Date | null
-  /** Whether more ticks are due. */
   more: boolean
 }
 

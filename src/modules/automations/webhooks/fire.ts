@@ -16,7 +16,6 @@ import { storable } from '#core/text/storable.ts'
 import { readText } from './body.ts'
 
 const LARGEST = 1 << 20
-/** Characters passed to the agent. */
 const SHOWN_CHARACTERS = 200_000
 
 export interface Fired {
@@ -104,7 +103,6 @@ async function checkSender(
     })
 }
 
-/** Stands for a missing webhook's secret. */
 function decoyOf(secrets: Context['engine']['secrets'], id: Id): Pick<AutomationRow, 'token_hash' | 'sealed_secret'> {
   return { token_hash: hashSecret(newToken()), sealed_secret: secrets.seal(newWebhookSecret(), id) }
 }
