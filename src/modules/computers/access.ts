@@ -1,4 +1,4 @@
-/** Computer permissions, derived from the caller's memberships, the computer's owner and its exposures. Pure. */
+/** Derived from memberships, the owner and exposures. Pure. */
 import { checkPlace, checkWritable } from '#authz/place.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -6,7 +6,7 @@ import { type Membership, type Principal, hasScope, membershipIn } from '#core/p
 import { CAPABILITIES, type Capability, type Role, type Scope, atLeast, roles } from '#core/scopes.ts'
 import type { ComputerRow } from './store.ts'
 
-/** The scope each capability requires. Viewers have no capabilities. */
+/** Viewers have no capabilities. */
 const SCOPE: Record<Capability, Scope> = {
   exec: 'computer:exec',
   terminal: 'computer:exec',
@@ -17,7 +17,6 @@ const SCOPE: Record<Capability, Scope> = {
   users: 'computer:write',
 }
 
-/** A workspace of the caller that owns the computer or has it exposed. */
 interface Way {
   workspaceId: Id
   membership: Membership
@@ -36,10 +35,7 @@ export function waysTo(principal: Principal, row: ComputerRow): Way[] {
   return ways
 }
 
-/**
- * The highest role across all ways, for the endpoint check in `permit`. Services then call `checkManages` or
- * `checkMayUse`, which evaluate each way separately. Null: the caller has no access.
- */
+/** The highest role of all ways, for `permit`. `checkManages` and `checkMayUse` then evaluate each way separately. */
 export function placeWith(ways: readonly Way[]): Membership | null {
   if (ways.length === 0) return null
   const places = ways.map(({ membership }) => membership)
@@ -53,7 +49,7 @@ export function placeWith(ways: readonly Way[]): Membership | null {
   }
 }
 
-/** Refuses callers who can't manage the computer (owner, exposures, name). An exposure never grants this. */
+/** Exposures never grant management. */
 export function checkManages(principal: Principal, row: ComputerRow, scope: Scope, role: Role): void {
   const own = membershipIn(principal, row.workspace_id)
   if (own === null)
@@ -64,7 +60,6 @@ export function checkManages(principal: Principal, row: ComputerRow, scope: Scop
   if (!scope.endsWith(':read')) checkWritable(own)
 }
 
-/** Admins vouch for what belongs to a workspace; in a personal workspace, its owner does. */
 export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
   const place = membershipIn(principal, workspaceId)
   return place !== null && atLeast(place.role, 'admin')
@@ -80,7 +75,6 @@ const uses = (
   atLeast(role, 'member') &&
   (permissions === null || permissions.has(scope))
 
-/** The workspace in whose name the caller uses this capability, or null without access. */
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
   waysTo(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
 
@@ -95,10 +89,7 @@ export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capabili
   )
 }
 
-/**
- * Refuses callers without the capability and names who can grant it. `scope` overrides the capability's scope on
- * endpoints that only read.
- */
+/** The refusal names who can grant the capability. `scope`: for endpoints that only read. */
 export function checkMayUse(
   principal: Principal,
   row: ComputerRow,

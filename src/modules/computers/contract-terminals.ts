@@ -92,7 +92,7 @@ export const terminal_ticket = endpoint('POST /computers/:id/terminals/:terminal
   beyond: true,
 })
 
-/** A WebSocket, so it isn't in the registry of HTTP endpoints. */
+/** A WebSocket, so not in the HTTP registry. */
 export const attach = endpoint('GET /computers/:id/terminals/:terminal_id/attach', {
   summary: 'Attach to a terminal: a WebSocket',
   scope: 'computer:exec',

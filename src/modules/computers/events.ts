@@ -8,10 +8,7 @@ export const channelsOf = (row: ComputerRow): string[] => [
   ...row.exposures.map(({ workspace_id }) => `workspace:${workspace_id}`),
 ]
 
-/**
- * Publishes an event within the caller's transaction. `also`: workspaces that just lost access and still need the
- * event.
- */
+/** Runs in the caller's transaction. `also`: workspaces that just lost access. */
 export const tell = (
   ctx: Context,
   verb: string,

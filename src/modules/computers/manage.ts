@@ -1,4 +1,3 @@
-/** Changes to a computer. They lock it, publish an event, and take effect in this process before the response. */
 import { writeAudit } from '#authz/audit.ts'
 import { accountsIn } from '#authz/members.ts'
 import { lockResource, updateResource } from '#authz/resources.ts'
@@ -13,7 +12,7 @@ import { type ComputerRow, computerStore } from './store.ts'
 export const read = async (ctx: Context, id: Id): Promise<ComputerRow> =>
   (await computerStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Changes a computer for a caller who manages it. The row lock keeps `before` current. */
+/** The row lock keeps `before` current. */
 export function change<T>(
   ctx: Context,
   id: Id,
@@ -50,9 +49,9 @@ export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow
     })
 }
 
-/** Rechecks open uses after the capabilities of these workspaces' members changed. */
+/** Rechecks open uses. */
 export async function grantsChanged(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
-  // Workspaces too: the set of computers that may serve models there changed.
+  // Workspaces too: which computers serve them may have changed.
   await rightsChanged(ctx.db, [...(await accountsIn(ctx.db, workspaceIds)), ...workspaceIds])
   ctx.afterCommit(() => {
     ctx.engine.bus.poke('rights')

@@ -90,7 +90,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
       const before = positionOf('computers', filters, cursor)
       const { personalWorkspaceId } = ctx.principal
       const mine = owner === 'me' ? personalWorkspaceId : null
-      // A key limited to another workspace can't act for the account.
+      // A workspace-limited key can't act for the account.
       if (mine !== null && membershipIn(ctx.principal, mine) === null) return { rows: [], next: null }
       const rows = await computerStore.list(ctx.db, {
         workspaces,

@@ -6,7 +6,7 @@ import { capabilitiesOf } from './access.ts'
 import type { Computer } from './contract-computer.ts'
 import type { ComputerRow } from './store.ts'
 
-/** The computer as this caller sees it. Owners see all exposures, others only those to their workspaces. */
+/** Only owners see all exposures. */
 export function showComputer(principal: Principal, row: ComputerRow): z.output<typeof Computer> {
   const owns = membershipIn(principal, row.workspace_id) !== null
   return {

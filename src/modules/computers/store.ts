@@ -38,13 +38,13 @@ interface ComputerTable {
   driver: Generated<string | null>
   image: Generated<string | null>
   limits: ColumnType<Limits | null, string | null | undefined, string | null>
-  /** Whether an admin of the owning workspace added the computer or mapped one of its models. */
+  /** An admin of the owning workspace added the computer or mapped one of its models. */
   vouched: Generated<boolean>
   link_process_id: Generated<Id | null>
   link_epoch: Generated<bigint>
   last_seen_at: Generated<Date | null>
   lost_at: Generated<Date | null>
-  /** The sequence number of the last recorded daemon reply; see `engines/learn.ts`. */
+  /** See `placeOfQuestion` in `engines/learn.ts`. */
   models_asked: Generated<bigint>
   engines_asked: Generated<bigint>
 }
@@ -66,7 +66,7 @@ export interface Exposure {
 
 export type ComputerRow = Selectable<ComputerTable> &
   ResourceRow & {
-    /** The owner's account, if the workspace is personal. */
+    /** If the workspace is personal. */
     account_id: Id | null
     exposures: Exposure[]
     online: boolean
@@ -78,13 +78,10 @@ export type NewComputer = Pick<
   'id' | 'name' | 'kind' | 'os' | 'arch' | 'hostname' | 'daemon_version' | 'protocol' | 'allows'
 > & { vouched: boolean; lifecycle?: Lifecycle; driver?: string | null; image?: string | null; limits?: Limits | null }
 
-/** Seconds without a sign of life until a computer counts as offline, regardless of its link's row. */
+/** Regardless of the link's row. */
 export const OFFLINE_SECONDS = 45
 
-/**
- * A condition on `computers c`: a live process holds the link and heard from it recently. Rows of killed processes
- * don't count.
- */
+/** Rows of killed processes don't count. */
 export const isLinked = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
   and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
 
@@ -100,7 +97,6 @@ export const reachedBy = (workspaces: readonly Id[]): RawBuilder<boolean> =>
     where e.computer_id = c.id and e.workspace_id = any(${workspaces}::ulid[])))`
 
 export interface ComputerPage {
-  /** Limits the list to computers that these workspaces own or may use. */
   workspaces: readonly Id[]
   ownedBy: Id | null
   before: Id | null
@@ -131,7 +127,6 @@ export const computerStore = {
     await db.updateTable('computers').set(changes).where('id', '=', id).execute()
   },
 
-  /** Discards model lists requested before this sequence number. */
   async dropModelsBefore(db: Db, id: Id, place: bigint): Promise<void> {
     await sql`update computers set models_asked = greatest(models_asked, ${place}) where id = ${id}`.execute(db)
   },
@@ -142,7 +137,7 @@ export const computerStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Takes a lock so that concurrent additions to a workspace count one after the other. */
+  /** The lock serializes concurrent additions. */
   async countForOneMore(db: Db, workspaceId: Id): Promise<{ all: number; cloud: number }> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`computers ${workspaceId}`}, 0))`.execute(db)
     const { rows } = await sql<{ all: number; cloud: number }>`select count(*)::int as all,

@@ -1,4 +1,4 @@
-/** Actions on cloud computers only update rows. The process that manages the host does the work. */
+/** Actions only update rows. The process managing the host does the work. */
 import type { Input } from '#core/contract.ts'
 import type { Context } from '#infra/context.ts'
 import { insertResource } from '#authz/resources.ts'
@@ -121,7 +121,7 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
   const place = row && membershipIn(ctx.principal, row.workspace_id)
   if (row === null || place === null)
     return refuse('not_found', { param: 'from_snapshot', message: absent('snapshot') })
-  // A clone contains everything of its computer, so it takes permission to change that computer.
+  // A clone contains everything, so it takes permission to change its computer.
   checkPlace(place, 'computer:write')
   if (row.status !== 'ready')
     refuse('invalid_state', {

@@ -12,7 +12,6 @@ export function checkCloud({ kind }: ComputerRow, verb: string): void {
     })
 }
 
-/** Refuses if no process manages the computer's host. */
 export async function checkAttended(db: Db, { hostId }: Cloud, host: string, status: Lifecycle): Promise<void> {
   if (host !== hostId && !(await cloudStore.isAttended(db, host)))
     refuse('invalid_state', {

@@ -3,7 +3,7 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { cloudStore } from './store.ts'
 
-/** Refuses more bytes than a cloud computer has left at the last measurement. Paired computers refuse themselves. */
+/** Uses the last measurement. Paired computers check their own disks. */
 export async function checkDisk(ctx: Context, computerId: Id, needed: number): Promise<void> {
   const disk = await cloudStore.disk(ctx.db, computerId)
   if (disk === null) return

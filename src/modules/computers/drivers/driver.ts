@@ -18,36 +18,34 @@ export interface Box {
 
 export interface Probe {
   available: boolean
-  /** Why the driver is unavailable and how to fix it, or what it can't do here. */
   reason: string | null
   images: string[]
   network: Network[]
   limitsEnforced: boolean
-  /** Whether the kernel enforces the disk limit. */
+  /** By the kernel. */
   diskLimitsEnforced: boolean
 }
 
 /** Creates computers isolated from the host. Every call is idempotent, for retries after a crash. */
 export interface Driver {
   name: string
-  /** Tests the requirements once. Without isolation, the driver is unavailable: it never runs with less. */
+  /** Without isolation, the driver is unavailable: it never runs with less. */
   probe(): Promise<Probe>
-  /** Creates an empty home and removes leftovers of earlier attempts. */
+  /** Removes leftovers of earlier attempts. */
   create(box: Box): Promise<void>
-  /** Starts the daemon, which reads `state` from its folder. First ends anything of this computer still running. */
+  /** First ends anything of this computer still running. */
   start(box: Box, state: string): Promise<void>
   /** Resolves when no process is left. */
   stop(box: Pick<Box, 'id' | 'number'>): Promise<void>
-  /** The computers with running processes here, regardless of the database. */
+  /** Computers with processes here, regardless of the database. */
   found(): Promise<Id[]>
   lives(box: Box): Promise<boolean>
-  /** Takes over a computer from another server process, which may have paused it. */
+  /** Takes over from another server process, which may have paused it. */
   adopt(box: Box): Promise<void>
-  /** Bytes on disk. Null: the measurement took over a minute. */
+  /** Null: the measurement took over a minute. */
   used(box: Box): Promise<number | null>
-  /** The end of a computer's log. */
   lastWords(box: Box): Promise<string>
-  /** Writes a home as `tar`, pausing a running computer. Returns the number of entries. */
+  /** A `tar`, pausing a running computer. */
   pack(box: Box, into: Writable): Promise<{ entries: number }>
   unpack(box: Box, from: Readable): Promise<void>
   destroy(box: Pick<Box, 'id' | 'number'>): Promise<void>

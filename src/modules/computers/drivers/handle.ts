@@ -2,9 +2,9 @@ import type { Driver, Probe } from './driver.ts'
 
 export interface Cloud {
   hostId: string
-  /** Waits for the probes, which start with the server. */
+  /** Probes start with the server. */
   probes(): Promise<{ driver: Driver; probe: Probe }[]>
-  /** Free bytes on this host's disk. */
+  /** In bytes. */
   room(): Promise<number>
   /** Null: unknown on this host or unavailable. */
   driver(name: string): Promise<Driver | null>

@@ -1,4 +1,3 @@
-/** Folders and accounts of cloud computers on their host. */
 import { createHash, randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
@@ -6,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 export interface Host {
-  /** Identifies the data dir with the homes; all its server processes share it. */
+  /** Identifies the data dir. */
   id: string
   folder: string
-  /** Holds the server processes' sockets. Mounted into every computer. */
+  /** Mounted into every computer. */
   sockets: string
   /** Null: the server's own account, if it isn't root. */
   accountOf(number: bigint): { uid: number; gid: number } | null
@@ -23,7 +22,7 @@ export function openHost(dataDir: string): Host {
   const beside = join(dataDir, 'computers')
   mkdirSync(beside, { recursive: true, mode: 0o711 })
   const id = idIn(beside)
-  // Computers' accounts must be able to traverse the path, and the parent folders may be private.
+  // Computers' accounts must be able to traverse the path.
   const folder = !root || canBePassed(beside) ? beside : join('/var/lib/ukiyo-computers', id)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
   chmodSync(folder, 0o711)
@@ -58,11 +57,11 @@ function socketFolder(folder: string): string {
   return chosen
 }
 
-/** The first UID, far from users' UIDs. With fewer UIDs available, starts at 20,000. */
+/** UIDs far from users', or from 20,000 if fewer are available. */
 const FIRST = 1_100_000_000
 const MOST = 500_000_000
 
-/** Each computer has its own account, without a name: code that escapes owns nothing of other computers. */
+/** Code that escapes owns nothing of other computers. */
 function accountOf(number: bigint): { uid: number; gid: number } {
   const last = lastAccount()
   const [first, most] = last >= FIRST + MOST ? [FIRST, MOST] : [20_000, Math.max(1, last - 20_000)]
@@ -70,7 +69,6 @@ function accountOf(number: bigint): { uid: number; gid: number } {
   return { uid, gid: uid }
 }
 
-/** The highest UID mapped into the server's own container. */
 function lastAccount(): number {
   try {
     const lines = readFileSync('/proc/self/uid_map', 'utf8').trim().split('\n')
@@ -94,7 +92,6 @@ export const placeOn = ({ folder, accountOf }: Host, { id, number }: { id: strin
   return { folder: own, home: at('home'), state: at('state'), etc: at('etc'), account: accountOf(number) }
 }
 
-/** Creates the folders of a computer. `clear` removes leftovers. */
 export async function makePlace(
   { folder, home, state, etc, account }: Place,
   clear: () => Promise<void>,
@@ -103,7 +100,7 @@ export async function makePlace(
   for (const each of [folder, home, state, etc]) makeFolderFor(each, account)
 }
 
-/** GNU tar options: sorted, sparse, numeric owners. */
+/** Sorted, sparse, numeric owners. */
 export const PACKING = [
   '--sparse',
   '--format=posix',
@@ -121,8 +118,7 @@ export function makeFolderFor(folder: string, account: { uid: number; gid: numbe
 }
 
 /**
- * Writes a file readable only by a computer's account. The folder may belong to that account, so the file is replaced
- * safely: no links are followed, no pipe blocks, and nothing else is overwritten.
+ * The folder may belong to a computer's account, so the file is replaced without following links or blocking on pipes.
  */
 export async function writeFileFor(
   file: string,

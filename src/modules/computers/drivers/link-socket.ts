@@ -1,4 +1,4 @@
-/** The socket for daemons of cloud computers, in a folder mounted into each. Serves only the link endpoint. */
+/** Mounted into every cloud computer. Serves only the link. */
 import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type Socket, connect } from 'node:net'
@@ -9,18 +9,14 @@ import { type Id, newId } from '#core/ids.ts'
 
 const PATH = '/v1/computers/link'
 
-/**
- * Unauthenticated connections. Any program in a sandbox can open them, and each uses one of the server's descriptors.
- */
+/** Unauthenticated connections. Any program in a sandbox can open them, and each uses a descriptor. */
 const MOST_UNKNOWN = 64
-/** Concurrent lookups, separate from those of connections over the network. */
+/** Separate from lookups for network connections. */
 const MOST_AT_ONCE = 16
-/** The time to send request headers, even if no byte arrived. */
+/** Counts even if no byte arrived. */
 const HEAD_MS = 5_000
-/** How long a stopping server takes to close links cleanly. */
 const LAST_WORDS_MS = 1_000
 
-/** Listens on a socket named after this process. Daemons authenticate as usual. */
 export async function listenForDaemons(folder: string, processId: Id, mount: UpgradeMount): Promise<AsyncDisposable> {
   await removeDead(folder)
   const limits = { headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, connectionsCheckingInterval: 1_000 }
@@ -41,7 +37,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   })
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => {})
-    // Doesn't wait for the client, which may never read or close.
+    // The client may never read or close.
     const leave = (answer: string): void => void socket.end(answer, () => socket.destroy())
     if (request.url !== PATH) return leave('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
     const refused = (error: unknown): void => {
@@ -69,7 +65,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
-      // Links keep the server open, so they are destroyed after a delay.
+      // Links keep the server open.
       mount.end?.()
       const late = setTimeout(() => {
         for (const socket of all) socket.destroy()

@@ -1,4 +1,3 @@
-/** Host processes of a sandbox. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,8 +5,8 @@ import { DriverFault } from './driver.ts'
 import { HOST_ENV } from './run.ts'
 
 /**
- * Holds the computer's lock while it runs, so no computer runs twice. Writes its PID and joins the control groups with
- * all children. Sandboxes end with it. `LOCK PID_FILE CGROUP_FILES… -- COMMAND…`
+ * The lock keeps a computer from running twice. Writes its PID, joins the control groups, and takes its sandbox with
+ * it. `LOCK PID_FILE CGROUP_FILES… -- COMMAND…`
  */
 const SUPERVISOR = `
 exec 9>"$1" || exit 74
@@ -31,7 +30,7 @@ export interface Supervised {
 
 const STARTS_MS = 5_000
 
-/** Starts a sandbox that outlives this process. Resolves once it holds the lock. */
+/** Resolves once the sandbox, which outlives this process, holds the lock. */
 export async function supervise({ lock, pidFile, log, cgroups, line }: Supervised): Promise<void> {
   rmSync(pidFile, { force: true })
   const out = openSync(log, 'w', 0o600)
@@ -53,7 +52,6 @@ export async function supervise({ lock, pidFile, log, cgroups, line }: Supervise
   throw new DriverFault('The sandbox didn’t start within 5 seconds.')
 }
 
-/** The sandbox's supervisor, if it is alive. */
 export function supervisorOf(pidFile: string): number | null {
   try {
     const written = readFileSync(pidFile, 'utf8')
@@ -65,20 +63,18 @@ export function supervisorOf(pidFile: string): number | null {
   }
 }
 
-/**
- * Field 22 of `/proc/PID/stat`, after a name that may contain anything. PID and start time identify a process uniquely.
- */
+/** Field 22 of `/proc/PID/stat`. With the PID, it identifies a process uniquely. */
 const startOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 
 const ENDS_MS = 10_000
 
-/** Ends the supervisor, its descendants, and sandbox programs whose command line names the folder. */
+/** Includes descendants and sandbox programs whose command line names the folder. */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
   for (const until = performance.now() + ENDS_MS; ;) {
     const left = processesOf(pidFile, folder)
     if (left.length === 0) return
     for (const pid of left) signal(pid, 'SIGKILL')
-    // Scanning all host processes blocks the event loop, so it waits until these have ended.
+    // Scanning all host processes blocks the event loop.
     do {
       if (performance.now() > until)
         throw new DriverFault(`Processes of the computer can’t be terminated: ${left.join(', ')}.`)
@@ -95,13 +91,12 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Whether the process is a zombie. */
 const hasEnded = (stat: string): boolean => ['Z', 'X'].includes(stat.charAt(stat.lastIndexOf(')') + 2))
 
 const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
 /** As the kernel names them. */
 const SANDBOX = new Set([...PROGRAMS, 'sh', 'dash', 'bash', 'busybox'])
-/** Other programs may name the folder too, such as one that reads the computer's log or copies its home. */
+/** Other programs may name the folder too, such as one reading the log. */
 const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
   const name = program.slice(program.lastIndexOf('/') + 1)
   return PROGRAMS.includes(name) || (name === 'sh' && (words.includes('ukiyo-computer') || words.includes('bwrap')))

@@ -12,8 +12,7 @@ export interface Ran {
 const MOST = 65_536
 
 /**
- * Runs a host program without the server's environment. After `timeoutMs` kills it with its children and returns the
- * output so far; a surviving child could keep the output open.
+ * Without the server's environment. At the timeout, children are killed too, because they could keep the output open.
  */
 export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs?: number } = {}): Promise<Ran> {
   return new Promise((resolve) => {
@@ -21,7 +20,7 @@ export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs
     const options: SpawnOptions = {
       env: HOST_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group, so that children can be killed too.
+      // For killing children too.
       detached: true,
     }
     const child = spawn(file, args, options)

@@ -59,7 +59,7 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Returns undefined if the snapshot was deleted meanwhile. */
+  /** Undefined if the snapshot was deleted meanwhile. */
   finish: (
     db: Db,
     id: Id,
@@ -75,7 +75,6 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Whether a snapshot of this computer is in progress. */
   async underWay(db: Db, computerId: Id): Promise<boolean> {
     const { rows } = await sql`select from computer_snapshots s
       where s.computer_id = ${computerId} and s.status = 'creating' and ${isMade}`.execute(db)

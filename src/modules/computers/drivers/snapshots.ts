@@ -1,4 +1,4 @@
-/** Snapshots of homes: packed while the computer is paused, stored as a blob, and verified by reading it back. */
+/** Homes are packed while paused, stored as blobs, and verified by reading them back. */
 import { createHash } from 'node:crypto'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -18,7 +18,7 @@ import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
 import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
-/** The states in which a home is complete. */
+/** With a complete home. */
 const WHOLE = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
@@ -158,7 +158,6 @@ async function verify(engine: Pick<Engine, 'blobs' | 'postgres'>, sha256: string
   return { hash: hash.digest('hex'), entries, bytes }
 }
 
-/** Passes the `tar` of a ready snapshot to `take`. */
 export async function readSnapshot(
   engine: Pick<Engine, 'blobs' | 'postgres'>,
   id: Id,

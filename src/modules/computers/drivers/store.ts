@@ -42,7 +42,6 @@ interface RemainsTable {
 export type CloudRow = Selectable<CloudTable> & { name: string; lifecycle: Lifecycle; workspace_id: Id; idle: boolean }
 export type RemainsRow = Selectable<RemainsTable>
 
-/** The states in which the host's manager has work. */
 const AT_WORK: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
 
 const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
@@ -103,7 +102,6 @@ export const cloudStore = {
     await db.updateTable('cloud_computers').set(changes).where('computer_id', '=', id).execute()
   },
 
-  /** Whether a server process manages this host. */
   async isAttended(db: Db, host: string): Promise<boolean> {
     const found = await sql`select from leases l join processes p on p.id = l.holder
       where l.name = ${leaseOf(host)} and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`.execute(
@@ -118,10 +116,7 @@ export const leaseOf = (host: string): string => `cloud_computers.${host}`
 
 const SAID: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }
 
-/**
- * Moves a computer from one of these states to another and publishes the event, within the caller's transaction.
- * Returns whether it moved.
- */
+/** Publishes the event in the caller's transaction. Returns whether the computer moved. */
 export async function move(
   db: Db,
   id: Id,

@@ -14,7 +14,7 @@ const PATHS: Readonly<Record<string, Input<'engine.call'>['path']>> = {
   '/v1/audio/transcriptions': 'audio/transcriptions',
 }
 
-/** Sends an OpenAI-shaped request to a model on a computer. The handler gets the response as if over HTTP. */
+/** The handler gets the response as if over HTTP. */
 export function callOverLink(
   links: Links,
   computerId: Id,
@@ -46,7 +46,7 @@ class CallTimeout extends Error {
 }
 const broken = (message: string): TransportFailed => new TransportFailed({ kind: 'server_error', message })
 
-/** Translates an error for the gateway, which decides whether to retry this computer. */
+/** Decides whether the gateway retries this computer. */
 function told(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
@@ -84,7 +84,7 @@ class LinkCall implements Dispatcher.DispatchController {
         if (this.aborted) return
         this.#wait(LIMITS.idleMs)
         if (item.type === 'event') this.#head(item.event)
-        // The link reuses a frame's bytes for the next frame, and handlers may keep them.
+        // The link reuses a frame's bytes, and handlers may keep them.
         else if (item.type === 'bytes') this.#data(Buffer.from(item.bytes))
         if (this.paused) await this.#resumed()
       }
@@ -122,7 +122,7 @@ class LinkCall implements Dispatcher.DispatchController {
     this.#handler.onResponseError?.(this, told(this.reason))
   }
 
-  /** Reports a refusal of the daemon or link as a provider's error response. */
+  /** As a provider's error response. */
   #refuse({ code, message, status, type }: Refusal): void {
     const away = ['computer_offline', 'capability_denied', 'not_supported', 'interrupted'].includes(code)
     const headers = { 'content-type': 'application/json', ...(away && { 'x-should-retry': 'false' }) }
@@ -135,7 +135,6 @@ class LinkCall implements Dispatcher.DispatchController {
     }
   }
 
-  /** Restarts the timeout for the next sign of life. */
   #wait(ms: number): void {
     if (this.#timer) clearTimeout(this.#timer)
     const left = Math.max(0, Math.min(ms, this.#until - performance.now()))

@@ -22,7 +22,7 @@ import { type ShownOperation, showLocalModel, showLocalOperations } from './show
 export type EngineHandles = HasLinks & HasEndpoints & HasOperationWatch
 type Ctx = Context<EngineHandles>
 
-/** How long a list waits for a slow daemon before it returns the stored state. */
+/** Then the stored state is returned. */
 const LIST_MS = 5_000
 
 export async function controlEngine(
@@ -75,12 +75,12 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
   checkOnline(row)
   await ctx.engine.links
     .ask(row.id, 'engine.remove', { name: model.name }, { signal: ctx.signal })
-    // The model, or Ollama itself, was removed on the machine. A model that reappears is listed again.
+    // Removed on the machine, possibly with Ollama.
     .catch((error: unknown) => {
       const gone = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
       if (!(error instanceof Refusal && gone.includes(error.code))) throw error
     })
-  // A list requested earlier may arrive later and still contain the model.
+  // A list requested earlier may still contain the model.
   const place = await placeOfQuestion(ctx.engine)
   const remove = async (db: Ctx['db']): Promise<void> => {
     await computerStore.dropModelsBefore(db, row.id, place)
@@ -91,7 +91,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
 }
 
 export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: string | null) {
-  // A mapping routes platform calls to this machine by model name, so like a provider it takes an admin.
+  // Like a provider, a mapping receives platform calls.
   checkManages(ctx.principal, row, 'computer:write', 'admin')
   const model = await modelOf(ctx, row.id, id)
   checkReady(model)
@@ -113,7 +113,6 @@ export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: stri
   return showLocalModel(mapped, row.online)
 }
 
-/** Waits until the change is in force in this process. */
 async function changed<T>(
   outer: Ctx,
   computerId: Id,

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import type { Links } from '../link/links.ts'
 
 const RETRY_MS = 250
-/** Covers a computer that is switched off for days. */
+/** Covers computers switched off for days. */
 const PATIENCE_MS = 7 * 86_400_000
 
 interface Asked {
@@ -38,8 +38,7 @@ export async function installOverLink(
       return await stream.output
     } catch (error) {
       signal.throwIfAborted()
-      // `shutting_down` would make the operation resume after a restart. That is only right for this server's own
-      // shutdown.
+      // `shutting_down` makes an operation resume, which is only right for this server's shutdown.
       if (error instanceof StreamReset || (error instanceof Refusal && error.code === 'shutting_down'))
         refuse('interrupted', { message: `The installation failed: ${error.message.replace(/\.$/, '')}.` })
       if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
@@ -56,7 +55,6 @@ export async function installOverLink(
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
 
-/** Waits for the computer to reconnect. Stops when the installation is canceled. */
 async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
   const until = Date.now() + waitMs
   while (Date.now() < until) {
@@ -66,7 +64,6 @@ async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): 
   return false
 }
 
-/** Sends the file from the offset that the computer has. */
 function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: number): void {
   void (async () => {
     if (!Number.isSafeInteger(from) || from < 0 || from > file.size) return stream.reset('an offset that cannot be')
@@ -78,7 +75,7 @@ function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: n
       }
     stream.finish()
   })().catch((error: unknown) => {
-    // Lost links are reported by the stream. Unreadable bytes must be reported here.
+    // The stream reports lost links, but not unreadable bytes.
     stream.reset(error instanceof Refusal ? error.message : 'the bytes of the file could not be read')
   })
 }

@@ -37,7 +37,7 @@ interface InstallInput {
 
 const MOST_MODELS = 200
 const WEEK_SECONDS = 7 * 86_400
-/** How long a restarted server waits for a computer to reconnect. */
+/** For computers reconnecting after a server restart. */
 const BACK_MS = 600_000
 const STILL_MS = 15_000
 const STILL_LOOK_MS = 250
@@ -84,7 +84,7 @@ export async function installEngine(
 ): Promise<Background> {
   await checkNetwork(outer, row, ENGINES[engine])
   return outer.transaction(async (ctx) => {
-    // Concurrent calls start one installation.
+    // Concurrent calls share an installation.
     await ctx.db.selectFrom('computers').select('id').where('id', '=', row.id).forUpdate().execute()
     const open = await localOperations.ofEngine(ctx.db, row.id)
     if (open !== null) return { operation: (await showLocalOperations(ctx.db, [open]))[0]! }
@@ -110,7 +110,7 @@ export function checkOnline(row: ComputerRow): void {
   if (!row.online) offline(row)
 }
 
-/** Without a network, a download would be retried for minutes. */
+/** Otherwise the download is retried for minutes. */
 async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Promise<void> {
   const cloud = await cloudStore.get(db, row.id)
   if (cloud?.network === 'none')
@@ -119,7 +119,6 @@ async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Pr
     })
 }
 
-/** Returns the model's name. Refuses files that the caller can't read. */
 async function nameOf(ctx: Context, source: Source, given: string | undefined): Promise<string> {
   if ('ollama' in source) {
     if (given !== undefined)
@@ -165,7 +164,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
     const stopping = operation.signal.aborted || (error instanceof Refusal && error.code === 'shutting_down')
     const over = operation.cancelled.aborted || !stopping
     if (what.kind === 'model' && over) await localModels.giveUp(engine.postgres.db, what.model_id)
-    // The state may have been recorded as `starting` meanwhile. Canceling doesn't wait for the new state.
+    // The state may be `starting` by now.
     if (what.kind === 'engine' && over)
       void noteOnceStill(engine, computer_id).catch((cause: unknown) =>
         engine.log.debug({ error: cause, computer_id }, 'a computer does not say how its engine is'),
@@ -183,7 +182,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   return { result: showLocalModel(row), resource: { type: 'local_model', id: row.id } }
 }
 
-/** Records the engine's state once a canceled installation has stopped, which takes a moment. */
+/** A canceled installation takes a moment to stop. */
 async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
@@ -205,7 +204,7 @@ async function sourceOf(
   return { source: { type: 'upload', size: file.size, sha256: file.sha256 }, file }
 }
 
-/** Stores the daemon's progress up to twice a second. */
+/** Up to twice a second. */
 function progressOf({ engine: { postgres, log } }: Context, operation: Running) {
   let writing = Promise.resolve()
   return ({

@@ -1,4 +1,3 @@
-/** Stores a computer's models and engine state as reported by its daemon. */
 import { sql } from 'kysely'
 import { rightsChanged } from '#authz/rights.ts'
 import type { Engine } from '#infra/context.ts'
@@ -24,7 +23,7 @@ const STATES: Record<Told['engines'][number]['status'], EngineState> = {
   running: 'ready',
   failed: 'error',
 }
-/** Lowest to highest. With several engines, the highest state is shown. */
+/** From lowest to highest. The highest is shown. */
 const ORDER: readonly EngineState[] = ['absent', 'error', 'stopped', 'starting', 'ready']
 
 const stateOf = ({ engines }: Told): EngineState =>
@@ -32,7 +31,7 @@ const stateOf = ({ engines }: Told): EngineState =>
     .map(({ status }) => STATES[status])
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
-/** Requests the daemon's models. Throws what `Links.ask` throws. */
+/** Throws what `Links.ask` throws. */
 export async function learnModels(
   engine: Parts,
   computerId: Id,
@@ -51,7 +50,7 @@ export async function learnModels(
   })
 }
 
-/** Sends an engine action to the daemon and stores the resulting state. Throws what `Links.ask` throws. */
+/** Stores the state after the action. Throws what `Links.ask` throws. */
 export async function controlEngines(
   engine: Parts,
   computerId: Id,
@@ -69,7 +68,7 @@ export async function controlEngines(
     if (row.engine !== state) await tellOf(db, row, 'updated')
     return false
   })
-  // A later request may have been answered before this start or stop finished.
+  // A later request may have been answered before this action finished.
   if (overtaken && asked.action !== 'status')
     await engineStatus(engine, computerId, signal).catch((error: unknown) =>
       engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
@@ -81,15 +80,15 @@ export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal)
   controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
 
 /**
- * Returns a sequence number shared by all processes, taken before a request. Replies can arrive out of order, so a
- * reply is dropped if a later request's reply was stored.
+ * A sequence number across processes, taken before a request. Replies may arrive out of order; those older than the
+ * stored one are dropped.
  */
 export async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
   const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
   return rows[0]!.place
 }
 
-/** Changes a computer's models in a transaction that locks it. `work` returns whether routing changed. */
+/** Locks the computer. `work` returns whether routing changed. */
 export async function change(
   { postgres, bus }: Pick<Parts, 'bus' | 'postgres'>,
   computerId: Id,
@@ -123,12 +122,12 @@ export const tellOf = (db: Db, row: ComputerRow, verb: string, more: object = {}
     null,
   )
 
-/** A computer's models may have changed while it was offline. */
+/** Models may have changed while offline. */
 export const localModelConsumer = (engine: Parts): Consumer => ({
   name: 'local_models',
   types: ['computer.connected'],
   async handle({ resource_id: id }) {
-    // Not awaited: a silent daemon would block the queue. It is asked again when its models are viewed.
+    // A silent daemon would block the queue.
     const row = id && (await computerStore.get(engine.postgres.db, id))
     if (!row || !row.allows.includes('inference')) return
     void learnAll(engine, row.id).catch((error: unknown) =>

@@ -6,7 +6,6 @@ import type { Links } from '../link/links.ts'
 import { isLinked } from '../store.ts'
 import { callOverLink } from './call-over-link.ts'
 
-/** Computers that serve a workspace's members: its own and those exposed to it with `inference`. */
 export const createMachines = (db: Db, links: () => Links): Machines => ({
   async servingIn(workspaceId) {
     const { rows } =

@@ -29,7 +29,7 @@ interface LocalModelTable {
 }
 export type LocalModelRow = Selectable<LocalModelTable>
 
-/** Whether an installation is running. A row whose operation ended otherwise is stale. */
+/** A row whose operation ended otherwise is stale. */
 const underWay = sql<boolean>`exists (select from local_inference_operations l join operations o on o.id = l.operation_id
   where l.model_id = local_models.id and o.status in ('queued', 'running'))`
 
@@ -62,7 +62,7 @@ export const localModels = {
       .where('name', '=', name)
       .executeTakeFirst()) ?? null,
 
-  /** Reserves a name for a model to install. Null: taken. Broken and abandoned models are replaced. */
+  /** Null: taken. Broken and abandoned models are replaced. */
   async claim(
     db: Db,
     row: Pick<LocalModelTable, 'id' | 'computer_id' | 'name' | 'engine'>,
@@ -101,7 +101,7 @@ export const localModels = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Returns the names of the unmapped models. */
+  /** Returns the unmapped names. */
   async unmapAll(db: Db, computerId: Id): Promise<string[]> {
     const rows = await db
       .updateTable('local_models')
@@ -113,7 +113,7 @@ export const localModels = {
     return rows.map(({ name }) => name)
   },
 
-  /** Updates the rows from a daemon's report and keeps those of `silent` engines. Returns whether routing changed. */
+  /** Keeps rows of `silent` engines. Returns whether routing changed. */
   async learn(
     db: Db,
     computerId: Id,

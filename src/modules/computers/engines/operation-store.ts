@@ -48,7 +48,6 @@ export const localOperations = {
     return rows
   },
 
-  /** Returns the running installation of an engine. */
   async ofEngine(db: Db, computerId: Id): Promise<LocalOperationRow | null> {
     const { rows } = await sql<LocalOperationRow>`select l.* from local_inference_operations l
       join operations o on o.id = l.operation_id where l.computer_id = ${computerId} and l.model_id is null

@@ -15,9 +15,7 @@ export interface Capture {
   of(channel: OutputChannel, size: number): Captured
 }
 
-/**
- * Keeps the first `most` bytes of each channel, or half from the start and half from the end, and records truncation.
- */
+/** `both_ends` keeps half from the start and half from the end. */
 export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
   const room = keep === 'first' ? { head: most, tail: 0 } : { head: Math.floor(most / 2), tail: Math.ceil(most / 2) }
   const kept = { stdout: keptOf(room), stderr: keptOf(room) }
@@ -41,7 +39,7 @@ function keptOf(room: { head: number; tail: number }) {
       head.add(first)
       if (room.tail === 0 || first.length === bytes.length) return
       tail.add(bytes.subarray(first.length))
-      // Trimming every part would copy the tail for each byte received.
+      // Trimming every part would copy the tail for each byte.
       if (tail.size <= 2 * room.tail) return
       const end = tail.bytes().subarray(-room.tail)
       tail = new Gathered()
@@ -61,7 +59,7 @@ function keptOf(room: { head: number; tail: number }) {
   }
 }
 
-/** Returns the length of an incomplete UTF-8 character at the end. */
+/** The length of an incomplete UTF-8 character at the end. */
 export function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -73,12 +71,12 @@ export function unfinished(bytes: Uint8Array): number {
 
 export interface Text {
   text: string
-  /** Of the first byte. */
+  /** The first byte's. */
   offset: number
   bytes: Buffer
 }
 
-/** Decodes UTF-8 chunks without splitting characters. Incomplete ones wait for the next chunk. */
+/** Incomplete characters wait for the next chunk. */
 export function createTextCutter() {
   let held = Buffer.alloc(0)
   let at = 0

@@ -1,4 +1,4 @@
-/** Commands run on a computer on behalf of a user, for automations. */
+/** Used by automations. */
 import type { Context } from '#infra/context.ts'
 import { startOperation } from '#modules/operations/service.ts'
 import { absent, refuse } from '#core/errors.ts'
@@ -15,7 +15,7 @@ export interface ServerCommand {
   timeoutMs: number
 }
 
-/** Refuses with 404 and `param` if the caller can't see the computer. */
+/** 404 with `param` if the caller can't see the computer. */
 export async function checkCommand(ctx: Context, computerId: Id, param: string): Promise<ComputerRow> {
   const row = await computerStore.get(ctx.db, computerId)
   if (row === null || waysTo(ctx.principal, row).length === 0)
@@ -24,7 +24,7 @@ export async function checkCommand(ctx: Context, computerId: Id, param: string):
   return row
 }
 
-/** Starts a command as the caller's operation, within their transaction. Returns the operation's ID. */
+/** Within the caller's transaction. Returns the operation's ID. */
 export async function startCommand(
   ctx: Context,
   { computerId, command, stdin, env, timeoutMs }: ServerCommand,

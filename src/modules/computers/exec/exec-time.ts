@@ -1,4 +1,4 @@
-/** The server's limit for a command. The computer enforces `timeout_ms` itself, unless it hangs. */
+/** The server's limit. The computer enforces `timeout_ms` itself, unless it hangs. */
 import { Refusal } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import type { Links } from '../link/links.ts'
@@ -8,9 +8,9 @@ interface ExecTime extends AsyncDisposable {
   readonly signal: AbortSignal
   /** The command started; `goesOn` starts its limit. */
   begins(): void
-  /** Starts the clock: the server waits for the computer. */
+  /** The server waits for the computer. */
   goesOn(): void
-  /** Stops the clock: the caller is reading output, or the computer is offline. */
+  /** The caller is reading output, or the computer is offline. */
   rests(): void
 }
 
@@ -21,8 +21,8 @@ interface Whose {
 }
 
 /**
- * A command has `answerMs` to start. After that its limit is `timeout_ms` plus `answerMs`. A foreground command without
- * a timeout may run for as long as the computer's keeper responds.
+ * `answerMs` to start, then `timeout_ms` plus `answerMs`. Foreground commands without a timeout may run while the
+ * keeper responds.
  */
 export function timeOf(
   links: Links,

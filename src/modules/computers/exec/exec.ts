@@ -20,7 +20,7 @@ import { type Command, type ExecPart, runExec } from './run-exec.ts'
 export type Given = Input<typeof endpoint>
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** The byte limit for output that a model reads in full. */
+/** Models read all of it. */
 const MOST_FOR_AGENT = 32_768
 
 export async function exec(
@@ -54,13 +54,13 @@ export async function exec(
       workspace_id: workspaceFor(ctx.principal, row, 'exec'),
     })
   if (!ctx.wantsEvents) {
-    // The pipeline checks permissions of streaming callers; for waiting callers it happens here.
+    // The pipeline only checks streaming callers.
     await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
     const parts = runExec(ctx.engine.links, id, command, { signal: permitted.signal })
     return await collect(command.key, parts, base64, most)
   }
   const parts = runExec(ctx.engine.links, id, command, { signal: ctx.signal })
-  // Starts the command before the response, so an unreachable computer is a refusal.
+  // Started before the response, so an unreachable computer is a refusal.
   const first = await parts.next()
   return narrate(command.key, first, parts, base64)
 }

@@ -10,7 +10,7 @@ import { type Command, type ExecPart, runExec } from './run-exec.ts'
 
 const LOOK_MS = 100
 
-/** Streams a background command from its first byte. Disconnecting doesn't affect the command. */
+/** Disconnecting doesn't affect the command. */
 export async function* follow(
   ctx: Context<HasLinks>,
   computerId: Id,
@@ -19,7 +19,7 @@ export async function* follow(
 ): AsyncGenerator<Event> {
   const { key: id } = command
   for (;;) {
-    // Checks the operation before the computer: if it hasn't ended yet, the computer still knows the command.
+    // In this order: if the operation hasn't ended, the computer still knows the command.
     const [ended] = await endedOperations(ctx.db, [id])
     const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
     const first = await parts.next().catch((error: unknown) => begunLater(error))
@@ -35,7 +35,7 @@ export async function* follow(
   }
 }
 
-/** Ignores commands that haven't started and offline computers. The operation tracks both. */
+/** The operation tracks unstarted commands and offline computers. */
 function begunLater(error: unknown): IteratorResult<ExecPart, void> | null {
   if (error instanceof Refusal && ['not_found', 'computer_offline', 'unavailable'].includes(error.code)) return null
   throw error

@@ -1,8 +1,8 @@
-/** In bytes. Storing one-byte frames as separate arrays costs a hundred times their size, so buffers double in size. */
+/** Storing one-byte frames separately costs a hundred times their size. */
 const LEAST_ROOM = 1_024
 const LARGEST_ROOM = 1_048_576
 
-/** Collects copies of bytes, since the link reuses its buffers. Memory stays close to the content's size. */
+/** Copies, since the link reuses its buffers. */
 export class Gathered {
   readonly #full: Buffer[] = []
   #room = Buffer.alloc(0)

@@ -5,7 +5,7 @@ import { createTextCutter } from './capture.ts'
 import { endOf } from './result.ts'
 import type { ExecPart, OutputChannel } from './run-exec.ts'
 
-/** Yields a command's events. A failure after the start is the last event. */
+/** A failure after the start is the last event. */
 export async function* narrate(
   id: Id,
   first: IteratorResult<ExecPart, void>,

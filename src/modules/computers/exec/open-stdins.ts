@@ -1,4 +1,4 @@
-/** Who started each command with an open stdin. Only they can write to it. */
+/** Only the caller who started a command can write to its stdin. */
 import { type Generated, sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import { type Id, parseId } from '#core/ids.ts'
@@ -18,11 +18,11 @@ interface OpenStdinTable {
 }
 type Whose = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
 
-/** Exceeds the time that a computer continues a command no one follows. */
+/** Outlasts commands without followers. */
 const KEPT_DAYS = 16
 
 export const openStdins = {
-  /** Called before the command starts. Background commands have their operation instead. */
+  /** Background commands have their operation instead. */
   note: async (db: Db, row: Omit<OpenStdinTable, 'created_at'>): Promise<void> =>
     void (await db.insertInto('open_stdins').values(row).execute()),
 
@@ -42,6 +42,6 @@ export const openStdins = {
   },
 }
 
-/** Whether the caller started the command: the same account, with a key or session that still reaches the workspace. */
+/** The same account, with a key or session that still reaches the workspace. */
 export const isTheirs = (principal: Principal, { account_id, workspace_id }: Whose): boolean =>
   account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

@@ -9,7 +9,6 @@ import { computerStore } from '../store.ts'
 /** Revoked permissions end a use within 5 seconds. */
 const LOOK_MS = 2_000
 
-/** Refuses unless the caller has the capability now. */
 export async function checkPermitted(
   { db, principal }: Context,
   computerId: Id,
@@ -21,7 +20,7 @@ export async function checkPermitted(
   checkMayUse(principal, row, capability)
 }
 
-/** Rechecks permissions during a long use. `signal` aborts with `until`, or with a refusal once permission is lost. */
+/** `signal` aborts with `until`, or with a refusal once permission is lost. */
 export function whilePermitted(
   ctx: Context,
   computerId: Id,

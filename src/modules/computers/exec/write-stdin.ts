@@ -9,7 +9,7 @@ import { lossesOf } from '../link/losses.ts'
 import { isTheirs, openStdins } from './open-stdins.ts'
 import { whilePermitted } from './permitted.ts'
 
-/** Writes to a command's stdin. After a lost link, resumes from the command's offset, so no byte is written twice. */
+/** Resumes from the command's offset after a lost link, so no byte is written twice. */
 export async function writeStdin(
   ctx: Context<HasLinks>,
   { id, exec_id, offset, data, data_base64, end }: Input<typeof endpoint>,
@@ -48,7 +48,7 @@ async function written(
     if (bytes.length > 0) await stream.write(bytes, CHANNEL.stdin, offset)
     stream.finish()
   })()
-  // The command may have ended without reading everything. Its reply reports how much.
+  // The command may end early. Its reply reports how much it read.
   giving.catch(() => {})
   return stream.output
 }

@@ -9,8 +9,8 @@ export interface Part {
 }
 
 /**
- * Parses `Content-Range: bytes 0-99/300` (RFC 9110, 14.4). Without the header, the part is the whole file. `bytes
- * 0-99/*` has an unknown size; `bytes *\/300` adds no bytes to a complete upload.
+ * Parses `Content-Range: bytes 0-99/300` (RFC 9110, 14.4). Default: the whole file. `bytes 0-99/*` has an unknown size;
+ * `bytes *\/300` adds no bytes to a complete upload.
  */
 export function partIn(header: string | undefined, length: number | null): Part {
   if (header === undefined) return { start: 0, end: null, size: length }

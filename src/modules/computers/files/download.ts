@@ -14,7 +14,7 @@ import { lossesOf } from '../link/losses.ts'
 type Ctx = Context<HasLinks>
 type Read = Asked<'fs.read'>
 
-/** A daemon's first event about a file. Daemons are untrusted, so it is validated. */
+/** From an untrusted daemon. */
 const Head = z.object({
   type: z.literal('head'),
   entry: Entry,
@@ -39,7 +39,7 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
       body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) },
     }
   const headers = safeHeaders('application/octet-stream', name, 'attachment')
-  // Sizes in `/proc` and of archives are unknown until the end.
+  // `/proc` files and archives have an unknown size.
   if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) } }
   return {
     headers,
@@ -76,7 +76,7 @@ const headIn = (event: unknown): Head =>
   Head.safeParse(event).data ??
   refuse('upstream_error', { message: 'The computer returned something other than a file.' })
 
-/** Streams a range, resuming over new links. Fails if the file no longer has this ETag. */
+/** Resumes over new links. Fails if the ETag changed. */
 async function* readFile(
   ctx: Ctx,
   id: Id,
@@ -126,9 +126,7 @@ const isSame = (head: Head, etag: string): boolean =>
 const refuseOther = (): never =>
   refuse('upstream_error', { message: 'The computer sent a different number of bytes than announced.' })
 
-/**
- * Streams an archive or a file of unknown size. Both are generated on the fly, so a lost connection can't be resumed.
- */
+/** Generated on the fly, so a lost connection can't be resumed. */
 async function* readToEnd(ctx: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
   await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)

@@ -1,4 +1,4 @@
-/** Removes interrupted uploads from computers after their senders lost permission to resume them. */
+/** Removes interrupted uploads whose senders lost permission to resume them. */
 import type { Context, Engine } from '#infra/context.ts'
 import type { JobHandler } from '#infra/jobs/jobs.ts'
 import { Refusal } from '#core/errors.ts'
@@ -15,12 +15,12 @@ interface Dropped extends Input<'fs.upload_drop'> {
 type Payload = Dropped & { tries: number }
 
 const AGAIN_SECONDS = 900
-/** About 7 days. The daemon then removes the part. */
+/** About 7 days, after which the daemon removes the part. */
 const MOST_TRIES = (7 * 86_400) / AGAIN_SECONDS
 
 const jobKey = ({ computer_id, key }: Dropped): string => `${JOB}:${computer_id}:${key}`
 
-/** Removes the partial upload once the computer is online. Survives server restarts. */
+/** Survives server restarts. */
 export async function dropUpload({ engine }: Context, upload: Dropped): Promise<void> {
   await addJob(engine, { ...upload, tries: 0 })
 }
@@ -34,7 +34,7 @@ async function addJob({ jobs, postgres }: Engine, upload: Payload): Promise<void
   await jobs.add(postgres, JOB, { ...upload }, { key: jobKey(upload), inSeconds })
 }
 
-/** The computer is unreachable or a previous writer is still active. */
+/** Unreachable, or a previous writer is still active. */
 const AGAIN: ReadonlySet<string> = new Set([
   'computer_offline',
   'concurrency_limited',
@@ -43,7 +43,7 @@ const AGAIN: ReadonlySet<string> = new Set([
   'timeout',
   'unavailable',
 ])
-/** Permanent refusals. Earlier daemons lack the operation and keep the part for 7 days. */
+/** Earlier daemons lack the operation and keep the part for 7 days. */
 const FINAL: ReadonlySet<string> = new Set(['capability_denied', 'invalid_parameter', 'not_found', 'not_supported'])
 
 export const uploadJobs = (engine: Engine<HasLinks>): Record<string, JobHandler> => ({

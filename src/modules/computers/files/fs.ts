@@ -32,7 +32,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given)
   if (given.path === undefined && !isRead)
     refuse('missing_parameter', { param: 'path', message: `\`path\` is required for \`${op}\`.` })
   const path = given.path ?? (await startOf(ctx, id))
-  // Removing a large folder takes long. Losing permission stops it.
+  // Losing permission stops a long removal.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
@@ -56,7 +56,7 @@ function checkFields(given: Given): void {
     refuse('unknown_parameter', { param: other, message: `\`${given.op}\` doesn’t accept \`${other}\`.` })
 }
 
-/** The folder where browsing starts. Earlier daemons lack the operation; their home folder is used. */
+/** Earlier daemons lack the operation; their home is used. */
 async function startOf({ engine: { links }, signal }: Context<HasLinks>, id: Id): Promise<string> {
   try {
     return (await links.ask(id, 'fs.start', {}, { signal })).path
@@ -72,7 +72,7 @@ async function list(
 ): Promise<Page<Entry>> {
   const filters = { id, path }
   const from = positionOf('computer_files', filters, cursor)?.[0]
-  // Calls without a query string, such as an agent's, may omit it despite the type.
+  // Calls without a query string may omit it despite the type.
   const limit = (given.limit as number | undefined) ?? 25
   const input = { path, cursor: from === undefined ? null : String(from), limit }
   const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
@@ -82,5 +82,5 @@ async function list(
   }
 }
 
-/** Normalizes the machine's timestamp to milliseconds. */
+/** To milliseconds. */
 export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

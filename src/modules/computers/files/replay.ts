@@ -1,15 +1,13 @@
 /** Buffers upload bytes until the computer acknowledges them. */
 export interface Replay {
-  /**
-   * Returns the bytes at an offset, reading from the source once there is room. Null: the end. Rethrows source errors.
-   */
+  /** Null: the end. Rethrows source errors. */
   at(offset: number): Promise<Uint8Array | null>
   /** Frees everything before `offset`. */
   acknowledge(offset: number): void
   close(): void
   /** The range of offsets in the buffer. */
   readonly kept: { from: number; to: number }
-  /** Whether reading waits for an acknowledgment. */
+  /** Until an acknowledgment. */
   readonly isFull: boolean
 }
 
@@ -65,7 +63,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   }
 }
 
-/** Frees memory immediately. Left to the garbage collector, large files would pile up. */
+/** Left to the garbage collector, large files would pile up. */
 function free({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }

@@ -12,7 +12,6 @@ import { type Replay, replayOf } from './replay.ts'
 export interface Sending {
   links: Links
   computerId: Id
-  /** `offset`: the position of the first byte of `source`. */
   file: Omit<Input<'fs.write'>, 'offset'> & { offset: number }
   source: AsyncIterable<Uint8Array>
   signal: AbortSignal
@@ -20,11 +19,11 @@ export interface Sending {
 
 const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
 
-/** Consecutive conflicting offsets without progress before the upload is refused. The delay doubles each time. */
+/** Conflicting offsets in a row without progress. The delay doubles. */
 const MOST_STALE = 6
 const STALE_MS = 50
 
-/** Sends bytes to a file on a computer, resuming over new links. Buffers only unacknowledged bytes. */
+/** Resumes over new links. Buffers only unacknowledged bytes. */
 export async function sendFile({
   links,
   computerId,

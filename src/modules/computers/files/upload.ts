@@ -16,7 +16,7 @@ import { checkDisk } from '../drivers/check-disk.ts'
 type Ctx = Context<HasLinks>
 type Given = Input<typeof fileEndpoints.upload>
 
-/** The upload's name on the computer. It lets a caller resume an upload through any server process. */
+/** Lets a caller resume through any server process. */
 const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), 'hex')
 
 const keyOfCaller = (ctx: Ctx, path: string, tag: string | undefined): string =>
@@ -61,9 +61,7 @@ async function fromCaller(
   return { path, offset }
 }
 
-/**
- * Sends a file. If the sender loses permission meanwhile, the bytes that arrived are removed so that no one can resume.
- */
+/** After lost permission, the bytes that arrived are removed to prevent a resume. */
 async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFile> {
   let fault: unknown
   async function* noted(): AsyncGenerator<Uint8Array> {
@@ -77,7 +75,7 @@ async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFil
   try {
     return await sendFile({ ...sending, source: noted() })
   } catch (error) {
-    // The computer's own refusals may share the code; it then removes the part.
+    // The computer's refusals may share the code; it then removes the part.
     const why = ctx.signal.aborted ? (ctx.signal.reason as unknown) : fault
     const { computerId: computer_id, file } = sending
     if (why instanceof Refusal && RIGHT_LOST.has(why.code))
@@ -85,7 +83,7 @@ async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFil
     throw error
   }
 }
-/** Withdrawn permission. Expired sessions and keys aren't listed, because their senders may resume. */
+/** Senders with an expired session or key may resume. */
 const RIGHT_LOST: ReadonlySet<string> = new Set([
   'capability_denied',
   'insufficient_role',
@@ -95,7 +93,6 @@ const RIGHT_LOST: ReadonlySet<string> = new Set([
   'revoked_api_key',
 ])
 
-/** Throws unless the body has exactly `size` bytes. */
 async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let left = size
   for await (const part of bytes) {
@@ -119,7 +116,7 @@ async function fromDrive(
   const { body } = (await ctx.invoke('drive.download', { id: fileId })) as Bytes
   if (!isStored(body)) return refuse('invalid_state', { param: 'drive_source' })
   const { links } = ctx.engine
-  // The key includes the content's hash, so bytes sent before a server restart aren't sent again.
+  // Content-addressed, so bytes sent before a server restart aren't sent again.
   const key = keyOf(ctx.principal.accountId, path, body.etag)
   await keepUpload(ctx, { computer_id: id, path, key })
   const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })

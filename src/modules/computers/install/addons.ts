@@ -1,6 +1,6 @@
 /**
- * The native terminal addon for other platforms. A clone only installs its own platform's dependencies. npm downloads
- * the others when a machine first requests them, and they must match the hash in the clone's lock file.
+ * A clone only installs its own platform's terminal addon. npm downloads others on demand; their hash must match the
+ * lock file.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ export type Platform = (typeof PLATFORMS)[number]
 const NAMES = ['pty.node', 'spawn-helper']
 const TIMEOUT_MS = 60_000
 
-/** Returns the folder with a platform's files. Null: not installed, and `bring` is false. */
+/** Null: not installed, and `bring` is false. */
 export async function addonFolder(
   platform: Platform,
   { root, place, bring }: { root: string; place: string; bring: boolean },

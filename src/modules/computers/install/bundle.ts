@@ -1,4 +1,4 @@
-/** Bundles a program and its imports into one file for machines without a clone. */
+/** For machines without a clone. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFile, readdir, stat } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 
 const TIMEOUT_MS = 120_000
 
-/** Runs the app's bundler in a child process, because it needs more memory than an idle server. */
+/** In a child process, because the bundler needs more memory than an idle server. */
 export async function bundle(source: string, file: string, format: 'esm' | 'cjs' = 'esm'): Promise<void> {
   const vite = createRequire(import.meta.url).resolve('vite/package.json')
   const bundler = pathToFileURL(createRequire(vite).resolve('rolldown')).href
@@ -20,7 +20,7 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
     const child = execFile(
       process.execPath,
       ['--input-type=module', '-e', code],
-      // The server's environment holds provider keys; the bundler doesn't get it.
+      // The server's environment holds provider keys.
       { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env: { PATH: process.env.PATH } },
       (error, _, said) =>
         error
@@ -33,7 +33,7 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
   })
 }
 
-/** Hashes sources and the Node version. Bundles are reused while the hash stays the same. */
+/** Includes the Node version. */
 export async function stampOf(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(process.version)
   for (const path of paths) {

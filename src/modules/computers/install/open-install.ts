@@ -14,8 +14,8 @@ const SCRIPT = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 
 /**
- * Serves `/install` (install script), `/install/<platform>` (release manifest), `/install/<platform>/node` (Node
- * binary) and `/install/files/<sha256>` (their files). No sign-in: everything here is in every clone.
+ * Serves `/install` (script), `/install/<platform>` (manifest), `/install/<platform>/node` and
+ * `/install/files/<sha256>`. Public: everything is in every clone.
  */
 export async function openInstall(
   releases: Releases,
@@ -35,7 +35,7 @@ export async function openInstall(
       : plain(`${file.sha256}  node\n`)
   }
   if (which !== undefined) return nothing()
-  // The reason names local paths and registries, so it isn't sent to strangers.
+  // The reason names local paths and registries.
   const release = await Promise.try(() => releases.of(what)).catch(() => null)
   if (release !== null) return plain(release.manifest)
   return nothing(
@@ -67,11 +67,11 @@ function stored(file: File | null, network: string): Bytes {
   }
 }
 
-/** Anyone may request these, and Node is large. Clients retry when all places are taken. */
+/** Clients retry when all places are taken. */
 const MOST_AT_ONCE = 64
 const places = createPlaces(MOST_AT_ONCE)
 
-/** A preempted reader gets a truncated response and requests the rest. */
+/** Preempted readers request the rest. */
 async function* readPart(
   path: string,
   { start, end }: { start: number; end: number },
@@ -92,9 +92,6 @@ async function* readPart(
   }
 }
 
-/**
- * The server's address for a machine: the configured public URL, else the request's host. A server listening on all
- * addresses can't know which one is reachable.
- */
+/** The public URL, else the request's host: a server on all addresses can't know its reachable address. */
 export const originFor = (publicUrl: string | null, own: string, host: string | undefined): string =>
   publicUrl ?? (host !== undefined && /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host) ? `http://${host}` : own)

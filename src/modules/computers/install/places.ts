@@ -1,4 +1,4 @@
-/** Limits concurrent readers of large files and chooses which one to preempt when all places are taken. Pure. */
+/** Limits concurrent readers of large files. Pure. */
 
 interface Reader extends Disposable {
   took(bytes: number): void
@@ -8,29 +8,28 @@ interface Place {
   network: string
   since: number
   tookAt: number
-  /** Bytes in the current span of `SPAN_MS` and in the previous one. */
+  /** In the current and the previous `SPAN_MS`. */
   span: { since: number; bytes: number; before: number }
   leave(): void
 }
 
-/** Readers idle for one span, or slower than `LEAST_PACE` bytes per second, can be preempted. */
+/** Readers idle for one span or slower (in bytes per second) can be preempted. */
 const SPAN_MS = 10_000
 const LEAST_PACE = 32 * 1024
 
 interface Places {
-  /** Returns null when no place is free. `leave` is called on preemption. */
+  /** Null: none free. `leave` is called on preemption. */
   take(network: string, leave: () => void): Reader | null
 }
 
 /**
- * Shares places fairly between networks. When all are taken, a newcomer gets one from the network with the most places,
- * if that has more than the newcomer's, or else from a stalled reader. Slow readers delay others by up to two spans; a
- * single address can't block anyone.
+ * When all places are taken, a newcomer gets one from the largest network, if that has more, or else from a stalled
+ * reader. Slow readers delay others by up to two spans; a single address can't block anyone.
  */
 export function createPlaces(most: number, now: () => number = () => performance.now()): Places {
   const taken = new Set<Place>()
 
-  /** Bytes per second over two spans. The OS buffers a burst at first, which shouldn't count for longer. */
+  /** Over two spans, because the OS buffers a burst at first. */
   function paceOf({ since, span }: Place): number {
     const spans = Math.floor((now() - span.since) / SPAN_MS)
     if (spans > 0)

@@ -1,6 +1,5 @@
 /**
- * Daemon releases served to machines: per platform a bundle and the terminal addon, listed in a `sha256sum` manifest.
- * The manifest's SHA-256 identifies the release, and all files are found by hash.
+ * Per platform: a bundle and the terminal addon, listed in a `sha256sum` manifest whose SHA-256 identifies the release.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -12,7 +11,7 @@ import { bundle, isFolder, stampOf } from './bundle.ts'
 
 export interface Release {
   version: string
-  /** Of the manifest. */
+  /** The manifest's hash. */
   sha256: string
   /** All files, in bytes. */
   size: number
@@ -27,15 +26,15 @@ export interface File {
 }
 
 export interface Releases {
-  /** `platform`: such as `linux-x64`. Throws with a reason for the server's operator. */
+  /** Throws with a reason for the operator. */
   of(platform: string): Promise<Release>
-  /** This server's Node binary, for machines without one. */
+  /** For machines without Node. */
   node(platform: string): Promise<File | null>
-  /** A file of any local release, including manifests. */
+  /** Includes manifests. */
   file(sha256: string): Promise<File | null>
 }
 
-/** The delay before retrying a failed platform. */
+/** Before retrying a failed platform. */
 const AGAIN_MS = 600_000
 const ROOT = resolve(import.meta.dirname, '../../../..')
 const MAIN = 'src/interfaces/cli/commands/computer-program.ts'
@@ -44,7 +43,7 @@ const BUNDLE = 'uk.mjs'
 interface Parts {
   dataDir: string
   log: Log
-  /** Another clone to serve from, in tests. */
+  /** For tests. */
   root?: string
 }
 
@@ -99,7 +98,7 @@ export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
     async file(sha256) {
       const known = files.get(sha256)
       if (known !== undefined || !/^[0-9a-f]{64}$/.test(sha256)) return known ?? null
-      // Another server process may have added it. Concurrent misses share one lookup.
+      // Another process may have added it. Misses share one lookup.
       await (looking ??= look().finally(() => (looking = null)))
       return files.get(sha256) ?? null
     },
@@ -120,7 +119,7 @@ async function fileAt(path: string): Promise<File> {
   return { path, size, sha256: hash.digest('hex'), modifiedAt: mtime }
 }
 
-/** The hash in HELLO refers to the manifest's file. */
+/** HELLO refers to the manifest by its hash. */
 async function placeManifest(place: string, sha256: string, manifest: string): Promise<File> {
   const path = join(place, sha256)
   const fresh = `${path}.${randomUUID()}`
@@ -130,10 +129,10 @@ async function placeManifest(place: string, sha256: string, manifest: string): P
   return fileAt(path)
 }
 
-/** Previous bundles are kept for machines that are still downloading them. */
+/** Machines may still be downloading previous bundles. */
 const KEPT = 3
 
-/** The folder is named by the source hash. Processes may create it concurrently. */
+/** Processes may create it concurrently. */
 async function placeBundle(root: string, place: string): Promise<string> {
   const target = join(place, await stampOf([join(root, 'src'), join(root, 'package.json')]))
   if (await isFolder(target)) return target

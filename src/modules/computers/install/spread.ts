@@ -1,16 +1,15 @@
-/** Spreads daemon updates over time so that machines don't all switch in the same second. */
 import { sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 
-/** The average interval between two machines, and the upper limit for all. */
+/** On average between two machines, and in total. */
 const APART_MS = 500
 const LONGEST_MS = 900_000
 
-/** Returns a delay in milliseconds. A single machine doesn't wait. `draw`: 0 to 1. */
+/** In milliseconds. `draw`: 0 to 1. */
 export const momentOf = (machines: number, draw: number): number =>
   machines <= 1 ? 0 : Math.floor(draw * Math.min(machines * APART_MS, LONGEST_MS))
 
-/** Counts machines seen in the last hour, because all reconnect at once after a server update. */
+/** Counts the last hour, because all machines reconnect at once after a server update. */
 export async function waitOf(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*)::int as n from computers
     where kind = 'paired' and last_seen_at > now() - interval '1 hour'`.execute(db)

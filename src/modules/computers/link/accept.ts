@@ -15,16 +15,16 @@ import type { LiveLinks } from './live-links.ts'
 
 const PATH = '/v1/computers/link'
 const HELLO_MS = 10_000
-/** Concurrent lookups. All daemons reconnect at once after an outage. */
+/** All daemons reconnect at once after an outage. */
 const MOST_AT_ONCE = 64
-/** Connections per machine: its link, earlier ones still closing, and those before HELLO. */
+/** Includes links still closing and connections before HELLO. */
 const MOST_OF_ONE = 8
 
 export interface Offers {
   of(platform: string): Promise<{ version: string; sha256: string; size: number }>
 }
 
-/** The daemons' WebSocket endpoint. Only accepts `Authorization: Bearer ukm_…`. */
+/** Only accepts `Authorization: Bearer ukm_…`. */
 export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): UpgradeMount {
   const handshake = new WebSocketServer({
     noServer: true,
@@ -124,13 +124,10 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   }
 }
 
-/** How long the first links after a start wait for the bundle. */
+/** For the first links after a start. */
 const BUNDLED_MS = 3_000
 
-/**
- * Offers a release to replace the daemon's own. Null: none is available, the daemon can't update, or this release
- * recently failed on it.
- */
+/** Null: no release, an old daemon, or a release that recently failed there. */
 async function offerTo(
   { log, postgres }: Engine,
   offers: Offers,
@@ -155,7 +152,7 @@ async function offerTo(
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {
-    // No release for this platform; already logged.
+    // Already logged.
   }
   return null
 }

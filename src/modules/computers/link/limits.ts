@@ -6,38 +6,37 @@ import type { OperationName } from '#daemon-protocol/operations.ts'
 import { offline } from './offline.ts'
 import { findPlace } from './state.ts'
 
-/** Limits for calls to a computer, in milliseconds. */
+/** In milliseconds. */
 export interface UseLimits {
-  /** For a whole read or small change, including the wait for a computer that reconnects. */
+  /** For a whole read or small change, including reconnects. */
   answerMs: number
-  /** For the next bytes of a transfer, counted only while the server waits for the computer. */
+  /** For the next bytes, while the server waits for the computer. */
   stillMs: number
 }
 
 /** A dead link is detected within 45 s, and a transfer must survive that. */
 export const USE_LIMITS: UseLimits = { answerMs: 30_000, stillMs: 60_000 }
 
-/** Factors for slower operations: the daemon gives an engine 60 s to start, and `userdel` 30 s per try. */
+/** The daemon gives an engine 60 s to start, and `userdel` 30 s per try. */
 const TIMES: Partial<Record<OperationName, number>> = { 'engine.control': 4, 'users.delete': 2 }
-/** Operations that report progress: each event restarts the limit. */
+/** Each event restarts the limit. */
 export const TELLS: ReadonlySet<OperationName> = new Set(['fs.remove'])
 
 export const answerMsOf = (op: OperationName, { answerMs }: UseLimits): number => answerMs * (TIMES[op] ?? 1)
 
 export interface UseLimit extends Disposable {
-  /** Aborts with the caller's signal, or with a refusal when the limit is reached. */
+  /** Aborts with the caller's signal or a refusal at the limit. */
   readonly signal: AbortSignal
-  /** Restarts the limit after progress. `ms`: the limit from now on; Infinity turns it off. */
+  /** Restarts the limit. Infinity turns it off. */
   moved(ms?: number): void
-  /** Pauses the limit until `moved`, while the server doesn't wait for the computer. */
+  /** Pauses the limit until `moved`. */
   rest(): void
-  /** Returns what to throw for `error`: the refusal if the limit was reached. */
+  /** The refusal if the limit was reached, or `error`. */
   reasonFor(error: unknown): unknown
 }
 
 /** Node fires longer timers at once. No command may last this long. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** How long a refusal waits for `last_seen_at` from the database. */
 const LOOK_MS = 2_000
 
 export function startLimit(engine: Engine, computerId: Id, signal: AbortSignal, ms: number): UseLimit {
@@ -68,7 +67,6 @@ export function startLimit(engine: Engine, computerId: Id, signal: AbortSignal, 
   }
 }
 
-/** Returns the refusal for a silent computer: offline, or connected without answering. */
 export async function silentRefusal(engine: Engine, computerId: Id): Promise<Refusal> {
   let timer: NodeJS.Timeout | undefined
   const nothing = new Promise<null>((resolve) => (timer = setTimeout(resolve, LOOK_MS, null)))

@@ -8,23 +8,19 @@ import { type LinkName, noteDead, noteHeard, noteLinked, noteUnlinked, noteUsed 
 
 const CHECK_MS = 2_000
 const NOTE_MS = 15_000
-/** Announces a computer's new link and its epoch. */
 const LINKED = 'computer_linked'
 
 export interface LiveLink extends LinkName, Machine {
   mux: Mux
-  /** The stored value of `mux.heard`. */
   noted: number
-  /** Whether it was used since the last stored use. */
   asked: boolean
   /** Streams that can continue over another link. */
   movable: number
 }
 
-/** Close codes after which the daemon reconnects at once. */
+/** The daemon reconnects at once. */
 const COMES_BACK: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
 
-/** The links of this process, one per computer. */
 export class LiveLinks implements AsyncDisposable {
   readonly #engine: Engine
   readonly #links = new Map<Id, LiveLink>()
@@ -32,7 +28,6 @@ export class LiveLinks implements AsyncDisposable {
   readonly #heard: Disposable[]
   readonly #waiting = new Map<Id, Set<() => void>>()
   readonly #notes = new Set<Promise<void>>()
-  /** Resolves once pending signs of life are stored. */
   #hearing = Promise.resolve()
   #checking = false
   #draining = false
@@ -76,8 +71,8 @@ export class LiveLinks implements AsyncDisposable {
   }
 
   /**
-   * Adds a link after the daemon's HELLO. `greet` sends the server's HELLO with the epoch before any call can use the
-   * link. Returns false if a newer link won or the computer was deleted.
+   * `greet` sends the server's HELLO before any call can use the link. False: a newer link won, or the computer was
+   * deleted.
    */
   async add(machine: Machine, mux: Mux, hello: DaemonHello, greet: (epoch: number) => void): Promise<boolean> {
     const { computerId } = machine
@@ -91,7 +86,7 @@ export class LiveLinks implements AsyncDisposable {
     greet(epoch)
     this.#links.set(computerId, { ...machine, epoch, mux, noted: mux.heard, asked: false, movable: 0 })
     keepAlive(mux, { answers: true })
-    // Closes older links in other processes and wakes waiting calls.
+    // Closes older links elsewhere and wakes waiting calls.
     this.#engine.bus.send(LINKED, `${computerId} ${epoch}`)
     return true
   }
@@ -101,7 +96,7 @@ export class LiveLinks implements AsyncDisposable {
     const link = this.#links.get(computerId)
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
-    // After pending signs of life, which would mark the link as live again.
+    // Pending signs of life would mark the link as live again.
     this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link, { lost: COMES_BACK.has(code) })))
   }
 
@@ -126,7 +121,6 @@ export class LiveLinks implements AsyncDisposable {
     if (link !== undefined && link.epoch < epoch) link.mux.close(CLOSE.replaced, 'the computer opened a new connection')
   }
 
-  /** Closes links with expired credentials and replaced links. */
   async #check(): Promise<void> {
     if (this.#checking) return
     this.#checking = true
@@ -147,7 +141,6 @@ export class LiveLinks implements AsyncDisposable {
     }
   }
 
-  /** Stores which computers were or are in use. */
   async #noteUse(): Promise<void> {
     const used = [...this.#links.values()].filter(({ mux, asked }) => mux.streams > 0 || asked)
     for (const link of used) link.asked = false
@@ -173,8 +166,8 @@ export class LiveLinks implements AsyncDisposable {
   }
 
   /**
-   * Moves daemons to another process: idle links now, others when they become idle. Streams that can continue over
-   * another link don't delay it, because background commands may last for days.
+   * Idle links move now, others when idle. Streams that can continue over another link don't count: background commands
+   * may last for days.
    */
   drain(): void {
     if (this.#draining) return
@@ -187,7 +180,6 @@ export class LiveLinks implements AsyncDisposable {
     this.#timers.push(setInterval(closeIdle, 100).unref())
   }
 
-  /** Closes all links and wakes waiting calls. */
   end(): void {
     this.#draining = this.#over = true
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake()

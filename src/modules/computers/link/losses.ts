@@ -3,28 +3,25 @@ import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
 
-/** How long to wait for a computer lost during an operation. */
 const PATIENCE_MS = 60_000
 const RETRY_MS = 250
 
-/** Handles lost links during an operation that can resume. */
 export interface Losses {
-  /** Waits for the computer after a lost connection. Throws any other error, or when patience runs out. */
+  /** Waits for the computer. Throws other errors, or when patience runs out. */
   outlast(error: unknown): Promise<void>
-  /** The operation made progress: patience starts over. */
+  /** Resets patience. */
   over(): void
 }
 
 export interface LossesMore {
   signal: AbortSignal
   patienceMs?: number
-  /** Whether it already ran before: then the first attempt also waits. */
+  /** The first attempt waits too. */
   underWay?: boolean
-  /** Refuses once the computer is lost for too long. `lostAt`: since when. */
   gone?: (lostAt: Date) => never
 }
 
-/** Measures patience on the monotonic clock. */
+/** On the monotonic clock. */
 export function lossesOf(
   links: { online(computerId: Id, waitMs: number, signal: AbortSignal): Promise<boolean> },
   computerId: Id,
@@ -38,8 +35,7 @@ export function lossesOf(
       signal.throwIfAborted()
       if (error instanceof StreamReset)
         refuse('interrupted', { message: `The computer aborted the transfer: ${error.message}.` })
-      // Computers offline from the start aren't awaited. If only their server process died, they were online a moment
-      // ago.
+      // Doesn't wait for computers offline from the start. If its server process died, a computer was online a moment ago.
       const waits = error instanceof LinkLost || isUnreached(error) || (since !== null && isOffline(error))
       if (!waits) throw error
       const again = since !== null
@@ -57,7 +53,7 @@ export function lossesOf(
 }
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
-/** Whether the process holding the link is unreachable, so the computer never got the request. */
+/** The computer never got the request. */
 const isUnreached = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
 const lost = (lostAt: Date): never =>

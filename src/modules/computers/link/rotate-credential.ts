@@ -7,10 +7,7 @@ import { audit, change, touch } from '../manage.ts'
 import { showComputer } from '../show.ts'
 import { addCredential, dropCredential, retireOthers } from '../pairing/credentials.ts'
 
-/**
- * Gives the machine a new credential. Until receipt is confirmed, both are valid; another rotation expires the unused
- * one.
- */
+/** Until receipt is confirmed, both credentials are valid; another rotation expires the unused one. */
 export async function rotateCredential(
   ctx: Context<HasLinks>,
   { id, overlap_seconds }: { id: Id; overlap_seconds: number },

@@ -17,9 +17,8 @@ export interface LinkName {
 }
 
 export interface Place {
-  /** Null: no process, or a dead one. */
   processId: Id | null
-  /** The process's address for other processes. */
+  /** For other processes. */
   peer: string | null
   id: Id
   lifecycle: Lifecycle
@@ -28,7 +27,7 @@ export interface Place {
   lost_ms: number | null
 }
 
-/** Makes a new link the computer's live one. Null: the computer was deleted. */
+/** Null: the computer was deleted. */
 export async function noteLinked(
   { postgres, bus }: Parts,
   processId: Id,
@@ -54,7 +53,7 @@ export async function noteLinked(
   return epoch
 }
 
-/** Records that a link ended, unless a newer one replaced it. `lost`: the daemon is expected back. */
+/** Unless a newer link replaced it. `lost`: the daemon is expected back. */
 export async function noteUnlinked(
   { postgres, bus }: Parts,
   { computerId, epoch }: LinkName,
@@ -69,10 +68,7 @@ export async function noteUnlinked(
   pokeAll(bus)
 }
 
-/**
- * Records signs of life of these links. After a database outage, another process may have marked them as ended; they
- * become live again.
- */
+/** Revives links that another process marked as ended after a database outage. */
 export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   const epochs = links.map(({ epoch }) => epoch)
@@ -92,14 +88,13 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
   if (back > 0) bus.poke('outbox')
 }
 
-/** Records use, for the idle stop of cloud computers. */
+/** For the idle stop of cloud computers. */
 export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   await sql`update cloud_computers set used_at = now()
     where computer_id = any(${ids}::ulid[]) and idle_stop_seconds is not null`.execute(db)
 }
 
-/** Ends links of processes that died. */
 export async function noteDead({ postgres, bus }: Parts): Promise<void> {
   const over = await postgres.db.transaction().execute(async (db) => {
     const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null, lost_at = now()
@@ -135,7 +130,7 @@ async function noteGone(db: Db, computerId: Id): Promise<void> {
   await tellOf(db, row, 'disconnected')
 }
 
-/** Whether routing changes: the computer's models are available only while it is online. */
+/** A computer's models are available only while it is online. */
 async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
   const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
     db,

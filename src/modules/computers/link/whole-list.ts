@@ -7,7 +7,7 @@ type Lists = 'terminal.list' | 'ports.list' | 'users.list'
 
 const MOST_PARTS = 100
 
-/** Returns all parts of a list that may exceed one message. */
+/** For lists that may exceed one message. */
 export async function wholeList<O extends Lists>(
   links: Links,
   computerId: Id,
@@ -19,7 +19,7 @@ export async function wholeList<O extends Lists>(
   const until = performance.now() + links.limits.answerMs
   for (let from = 0; parts.length < MOST_PARTS;) {
     const asked: Input<Lists> = { from }
-    // All three take this input, but the compiler can't infer it from the union.
+    // TypeScript can't infer it from the union.
     const part = await links.ask(computerId, op, asked as Input<O>, {
       signal,
       withinMs: Math.max(1, until - performance.now()),

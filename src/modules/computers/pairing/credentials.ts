@@ -1,4 +1,4 @@
-/** Machine credentials: `ukm_` and 256 random bits. The server stores a hash. */
+/** `ukm_` and 256 random bits, stored as a hash. */
 import { type Generated, type Selectable, sql } from 'kysely'
 import { hashSecret, randomBase62 } from '#authz/api-key.ts'
 import type { Db } from '#infra/postgres/client.ts'
@@ -21,7 +21,6 @@ export type CredentialRow = Selectable<CredentialTable>
 
 const SHAPE = /^ukm_[0-9A-Za-z]{43}$/
 
-/** An authenticated machine. */
 export interface Machine {
   computerId: Id
   credentialId: Id
@@ -29,7 +28,7 @@ export interface Machine {
 
 const holds = sql<boolean>`(expires_at is null or expires_at > now())`
 
-/** Adds a credential to the existing ones. Returned in plain text only once. */
+/** In plain text only once. */
 export async function addCredential(db: Db, computerId: Id): Promise<Machine & { credential: string }> {
   const credential = `ukm_${randomBase62(43)}`
   const credentialId = newId()
@@ -40,7 +39,6 @@ export async function addCredential(db: Db, computerId: Id): Promise<Machine & {
   return { computerId, credentialId, credential }
 }
 
-/** Returns null for unknown or expired credentials. */
 export async function machineBy(db: Db, credential: string): Promise<Machine | null> {
   if (!SHAPE.test(credential)) return null
   const row = await db
@@ -52,10 +50,7 @@ export async function machineBy(db: Db, credential: string): Promise<Machine | n
   return row ? { computerId: row.computer_id, credentialId: row.id } : null
 }
 
-/**
- * Returns the links to close: their credential expired or a newer link replaced them. Each process checks all its links
- * every two seconds and on the topic `computers`.
- */
+/** Expired credentials and replaced links. Each process asks every two seconds and on the topic `computers`. */
 export async function endedLinks(
   db: Db,
   links: readonly (Machine & { epoch: number })[],
@@ -71,7 +66,6 @@ export async function endedLinks(
   return rows.map((row) => ({ computerId: row.computer_id, credentialId: row.credential_id, replaced: row.replaced }))
 }
 
-/** Expires all other credentials in `seconds`, unless they expire sooner. */
 export async function retireOthers(db: Db, { computerId, credentialId }: Machine, seconds: number): Promise<void> {
   await sql`update computer_credentials set expires_at = least(expires_at, now() + make_interval(secs => ${seconds}))
     where computer_id = ${computerId} and id <> ${credentialId}`.execute(db)

@@ -13,11 +13,11 @@ import { computerPairings } from '../contract.ts'
 import { MOST_WRONG, type PairingRow, pairingStore } from './store.ts'
 
 const MINUTES = 10
-/** The capabilities in the displayed command, where users can remove some. `users` must be added explicitly. */
+/** Users can remove some from the command. `users` must be added explicitly. */
 const ALLOWED = CAPABILITIES.filter((one) => one !== 'users').join(',')
 const MOST_WAITING = 100
 
-/** Without letters and digits that look or sound alike: I, L, O, U, 0, 1. */
+/** Without similar ones: I, L, O, U, 0, 1. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const letters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('')
@@ -30,7 +30,7 @@ export const codeOf = (typed: string): string | null => {
 export const halfOf = (code: string): string => code.slice(0, 4)
 export const isCode = (code: string, { code_hash }: PairingRow): boolean => timingSafeEqual(hashSecret(code), code_hash)
 
-/** A pairing is visible only to its creator, while they are a member of its workspace. */
+/** Visible only to its creator while a member of its workspace. */
 const pairing = finder('computer_pairing', async ({ db, principal }: Context, id) => {
   const row = await pairingStore.get(db, id)
   if (row?.account_id !== principal.accountId) return null

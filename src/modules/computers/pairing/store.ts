@@ -65,8 +65,8 @@ export const pairingStore = {
     db.selectFrom('computer_pairings').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
 
   /**
-   * Counts a wrong attempt on each pending pairing whose code starts with `half`, before comparing the rest, so that
-   * concurrent guesses can't exceed ten. `forgive` undoes it for the matching pairing.
+   * Counts wrong attempts before comparing the rest, so that concurrent guesses can't exceed ten. `forgive` undoes it
+   * for the match.
    */
   tryCode: async (db: Db, half: string): Promise<PairingRow[]> =>
     db
@@ -81,7 +81,7 @@ export const pairingStore = {
     await sql`update computer_pairings set wrong_codes = wrong_codes - 1 where id = ${id}`.execute(db)
   },
 
-  /** Concurrent redemptions: only the first gets the row. */
+  /** Only the first of concurrent calls gets the row. */
   redeem: (db: Db, id: Id): Promise<PairingRow | undefined> =>
     db
       .updateTable('computer_pairings')
@@ -106,7 +106,6 @@ export const pairingStore = {
     return row !== undefined
   },
 
-  /** Deletes pairings 30 days after they expire. */
   async retain(db: Db): Promise<void> {
     await sql`delete from computer_pairings where expires_at < now() - interval '30 days'`.execute(db)
   },

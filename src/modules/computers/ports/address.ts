@@ -17,7 +17,7 @@ export function previewAt(domain: string, host: string | undefined): PreviewAddr
   return computerId === null || port < 1 || port > 65_535 ? null : { computerId, port }
 }
 
-/** Null if users can't reach previews: a `localhost` preview domain points to their own machine. */
+/** Null if unreachable: `localhost` is the users' own machine. */
 export function previewOrigin({ config, origin }: Parts, { computerId, port }: PreviewAddress): string | null {
   const own = new URL(origin())
   const domain = config.previewDomain

@@ -9,15 +9,15 @@ import { type ComputerRow, computerStore } from '../store.ts'
 import type { PreviewAddress } from './address.ts'
 import { holderOf } from '../tickets/tickets.ts'
 
-/** The path on a preview origin that redeems tickets. */
+/** Redeems tickets. */
 export const ENTER = '/.well-known/ukiyo/enter'
 
 export type Pass = { kind: 'key'; secret: string } | { kind: 'cookie'; token: string }
 
 export interface Admission {
-  /** A key takes precedence over the cookie. Null: neither is ours. */
+  /** Keys take precedence. Null: neither is ours. */
   passOf(request: IncomingMessage): Pass | null
-  /** Returns the computer if the holder may view its ports now; refuses otherwise. */
+  /** Refuses unless the holder may view its ports now. */
   check(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<ComputerRow>
   cookieName: string
   cookieFor(token: string): string

@@ -1,7 +1,4 @@
-/**
- * Rewrites request and response headers of previews. The program never sees platform credentials, and connection-level
- * headers aren't forwarded. Pure.
- */
+/** Platform credentials and hop-by-hop headers aren't forwarded. Pure. */
 import { OUR_COOKIE, OUR_KEY } from './admission.ts'
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1). */
@@ -18,26 +15,25 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'expect',
 ])
 /**
- * Headers that `Connection` can't remove: message framing, routing, and those for the final recipient (RFC 9110,
- * 7.6.1). Without its length, a body would be parsed as the next request.
+ * `Connection` can't remove these (RFC 9110, 7.6.1). Without its length, a body would be parsed as the next request.
  */
 const KEPT =
   /^(host|content-.*|range|if-.*|accept.*|authorization|cookie2?|set-cookie2?|origin|referer|sec-.*|access-control-.*|cache-control|pragma|vary|etag|location|date|x-content-type-options|x-frame-options|www-authenticate)$/
 /** Set by proxies. The server sets its own values. */
 const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
-/** Headers with effects outside the port's origin. */
+/** Take effect outside the port's origin. */
 const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
 export interface Asked {
   method: string
   rawHeaders: readonly string[]
-  /** The preview's host, such as `p5173-….localhost:4242`. */
+  /** Such as `p5173-….localhost:4242`. */
   host: string
   protocol: 'http' | 'https'
   upgrade: boolean
 }
 
-/** Returns alternating names and values of the request for the program. */
+/** Alternating names and values. */
 export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Asked): string[] {
   const named = connectionNames(rawHeaders)
   const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]
@@ -66,7 +62,7 @@ const withoutOurs = (cookies: string): string =>
     .filter((pair) => pair !== '' && !OUR_COOKIE.test(pair.split('=')[0]!.trim()))
     .join('; ')
 
-/** Returns alternating names and values of the response for the browser. Cookies are limited to their own origin. */
+/** Alternating names and values. Cookies are limited to their origin. */
 export function responseHead(rawHeaders: readonly string[]): string[] {
   const named = connectionNames(rawHeaders)
   const head: string[] = []
@@ -79,15 +75,10 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
   return head
 }
 
-/**
- * Cookie attributes (RFC 6265, 5.2, and its successor) that can't widen the cookie beyond its origin, unlike `Domain`.
- */
+/** RFC 6265, 5.2, and its successor. `Domain` would widen the cookie. */
 const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
 
-/**
- * Returns null for cookies that could pass for ours. Browsers send a nameless cookie as its bare value, which may look
- * like any cookie.
- */
+/** Null: could pass for ours. Browsers send a nameless cookie as its bare value. */
 function ownCookie(value: string): string | null {
   const [pair, ...attributes] = value.split(';')
   const [, name, rest] = /^([^=]*)=?(.*)$/s.exec(pair!)!
@@ -100,7 +91,6 @@ function* fields(raw: readonly string[]): Generator<[string, string]> {
   for (let i = 0; i < raw.length; i += 2) yield [raw[i]!, raw[i + 1]!]
 }
 
-/** The headers listed in `Connection`. */
 function connectionNames(raw: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const [name, value] of fields(raw))

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#core/errors.ts'
 import { accepts, qualityOf } from '#core/text/accept.ts'
 
-/** The error page of a port. Never JSON, because a page may have requested it as a script. */
+/** Never JSON, because a page may have requested a script. */
 export function saidTo({ headers }: IncomingMessage, error: unknown): { status: number; head: string[]; body: string } {
   const { status, message } = error instanceof Refusal ? error : new Refusal('internal_error')
   // Programs accept anything. Browsers name HTML or prefer it to plain text.

@@ -18,7 +18,6 @@ const MOST_NAMED = 20
 type Ctx = Context<HasLinks>
 type Port = Output<typeof portEndpoints.label_port>
 
-/** Ports with a listener or a label, by number. */
 async function all(ctx: Ctx, id: string): Promise<Port[]> {
   const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   const labels = await portStore.labels(ctx.db, id)
@@ -72,7 +71,7 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
   return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
 }
 
-/** Refuses tickets for ports without a listener, which would only open an error page. */
+/** It would only open an error page. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
   const listed = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   if (listed.some((one) => one.port === port)) return

@@ -6,7 +6,7 @@ import type { PreviewAddress } from './address.ts'
 
 const DIAL_MS = 15_000
 
-/** Connects to a port of a computer. Refuses with 502 if nothing listens and 504 if there is no response. */
+/** Refuses with 502 if nothing listens, 504 without a response. */
 export async function dial(links: Links, { computerId, port }: PreviewAddress): Promise<Tunnel> {
   using limit = links.limit(computerId, NEVER, Math.min(DIAL_MS, links.limits.answerMs))
   try {
@@ -34,7 +34,6 @@ export async function dial(links: Links, { computerId, port }: PreviewAddress): 
 
 const NEVER = new AbortController().signal
 
-/** Adapts a port's stream to a socket for Node's HTTP client. */
 export class Tunnel extends Duplex {
   readonly #stream: AskedStream<'ports.dial'>
   readonly #items: AsyncIterator<Incoming>

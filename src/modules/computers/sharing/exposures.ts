@@ -57,7 +57,7 @@ export async function changeExposure(outer: Context, { id, workspace_id, capabil
   return show(row)
 }
 
-/** Allowed for those who manage the computer and for the workspace's admins. */
+/** Also allowed for the workspace's admins. */
 export async function withdraw(
   outer: Context,
   { id, workspace_id }: { id: Id; workspace_id: Id },

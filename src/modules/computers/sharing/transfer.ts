@@ -16,17 +16,14 @@ interface Given {
   workspace_id?: Id | undefined
 }
 
-/**
- * Transfers a computer to another owner. Removes all exposures and model mappings: callers chose the new owner's
- * providers, not a machine that someone gave them.
- */
+/** Removes exposures and model mappings: callers chose the new owner's providers, not this machine. */
 export async function transfer(outer: Context, { id, user_id, workspace_id }: Given): Promise<ComputerRow> {
   const to = await targetOf(outer, user_id, workspace_id)
   const row = await change(outer, id, 'owner', async (ctx, before) => {
     if (to === before.workspace_id) return before
     await checkRoom(ctx, to, before.kind)
     const exposed = before.exposures.map((one) => one.workspace_id)
-    // Updates the computer before its models, in the lock order of processes that record its model list.
+    // Computer before models, the lock order of `learn.ts`.
     await computerStore.update(ctx.db, id, { vouched: vouchesIn(ctx.principal, to) })
     await exposureStore.deleteAll(ctx.db, id)
     const unmapped = await localModels.unmapAll(ctx.db, id)
@@ -42,7 +39,6 @@ export async function transfer(outer: Context, { id, user_id, workspace_id }: Gi
   return row
 }
 
-/** For a user, their personal workspace. */
 async function targetOf(ctx: Context, userId: Id | undefined, workspaceId: Id | undefined): Promise<Id> {
   if ((userId === undefined) === (workspaceId === undefined))
     refuse(userId === undefined ? 'missing_parameter' : 'invalid_parameter', {

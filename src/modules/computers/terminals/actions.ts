@@ -20,7 +20,6 @@ type Given = Input<typeof endpoint>
 export const MOST_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
-/** The required and optional fields of each action. */
 const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
   open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
   write: { needs: ['terminal_id', 'data'], may: ['seq'] },
@@ -30,7 +29,7 @@ const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: rea
   list: { needs: [], may: [] },
 }
 
-/** Stops when the caller loses permission, because reads and waits for a lost computer can take long. */
+/** Reads and waits for a lost computer can take long. */
 export async function terminal(ctx: Context<HasLinks>, given: Given) {
   checkFields(given)
   await using permitted = whilePermitted(ctx, given.id, 'terminal', ctx.signal)
@@ -61,7 +60,7 @@ async function act(
       return read(links, given, signal)
     case 'write': {
       const data = Buffer.from(given.data!).toString('base64')
-      // The key makes a retry safe after a lost link, even without `seq`.
+      // Makes a retry safe, even without `seq`.
       const input = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: given.seq ?? null, key: newId() }
       return links.ask(id, 'terminal.write', input, more)
     }
@@ -93,7 +92,7 @@ function open(
   if (shell !== undefined && argv !== undefined)
     refuse('invalid_parameter', { param: 'shell', message: 'Send either `shell` or `argv`.' })
   const input = {
-    // The server chooses the ID, so a retry opens one terminal.
+    // Chosen here, so a retry opens one terminal.
     terminal_id: newId(),
     argv: argv ?? (shell === undefined ? null : [shell]),
     cwd: cwd ?? null,
@@ -106,9 +105,9 @@ function open(
   return links.ask(id, 'terminal.open', input, { signal })
 }
 
-/** Newest first, because users rarely look for terminals that ended long ago. */
+/** Newest first: terminals that ended long ago are rarely needed. */
 async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
-  // Calls without a query string, such as an agent's, may omit it despite the type.
+  // Calls without a query string may omit it despite the type.
   const limit = (given.limit as number | undefined) ?? 25
   const before = positionOf('terminals', id, cursor)?.map(String)
   const parts = await wholeList(links, id, 'terminal.list', signal)
@@ -139,7 +138,7 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
   }
   const { output, body, snapshot } = await readOver(links, id, input, signal)
   const bytes = body.bytes()
-  // Holds back an incomplete character for the next read, unless the terminal has ended.
+  // An incomplete character waits for the next read, unless the terminal has ended.
   const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
   return {
     ...output.terminal,
@@ -159,7 +158,7 @@ interface Reading {
   snapshot: Gathered
 }
 
-/** Retries over new links. Reading has no side effects. */
+/** Reading has no side effects. */
 async function readOver(links: Links, id: Id, input: Asked<'terminal.read'>, caller: AbortSignal): Promise<Reading> {
   using limit = links.limit(id, caller, input.wait_ms + links.limits.answerMs)
   const { signal } = limit
@@ -188,6 +187,6 @@ async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): 
   return { output: await stream.output, body, snapshot }
 }
 
-/** The namespace of a caller's input numbers: one per key and session. */
+/** Numbers a caller's input, per key and session. */
 export const viewerOf = ({ accountId, credential }: Principal): string =>
   credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

@@ -1,4 +1,4 @@
-/** Relays a live terminal between a link stream and a WebSocket. Slow viewers never slow the program. */
+/** Slow viewers never slow the program. */
 import { randomBytes } from 'node:crypto'
 import type { WebSocket } from 'ws'
 import type { Context } from '#infra/context.ts'
@@ -18,16 +18,12 @@ import { shortenBytes } from '#core/text/shorten.ts'
 
 type Stream = AskedStream<'terminal.attach'>
 
-/**
- * The limit of unsent bytes per viewer. Beyond it, reading pauses and the keeper sends a snapshot instead of the rest.
- */
+/** Unsent bytes per viewer. Beyond it, the keeper sends a snapshot instead of the rest. */
 const UNREAD_BYTES = 262_144
 /** From the application-defined range. */
 const CLOSE = { ended: 1000, offline: 4409, gone: 4404, failed: 1011 } as const
 
-/**
- * Opens a terminal for a viewer and returns the socket's handler. Refuses if the computer or terminal can't be reached.
- */
+/** Returns the socket's handler. Refuses if the terminal can't be reached. */
 export async function openAttach(
   ctx: Context<HasLinks>,
   { id, terminal_id, from, viewer }: Input<typeof endpoint>,
@@ -35,7 +31,7 @@ export async function openAttach(
   const { links } = ctx.engine
   const { accountId } = ctx.principal
   const who = `${accountId}:${viewer ?? newName()}`
-  /** The namespace for input that the viewer doesn't number. */
+  /** For input without a number. */
   const here = `${accountId}:${newName()}`
   let count = 0
   let at = from ?? null
@@ -56,7 +52,7 @@ export async function openAttach(
       },
     }
     for (let lost = false; ; lost = true) {
-      // The keeper sends the size first. After that, a terminal may be silent for days.
+      // The size comes first. After that, a terminal may be silent for days.
       using limit = links.limit(id, ctx.signal, links.limits.answerMs)
       limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
       try {
@@ -108,7 +104,7 @@ const closeFor = (error: unknown): [number, string] => {
 
 interface Heard {
   seen(offset: number): void
-  /** Called when the computer has this input. Returns true if the viewer numbered it and gets an acknowledgment. */
+  /** Returns whether the viewer gets an acknowledgment. */
   typed(viewer: string, seq: number): boolean
 }
 
@@ -145,7 +141,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
     }
     if (drawing === null) continue
     const bytes = drawing.parts.bytes()
-    // An incomplete character goes out as bytes, to be completed by the next ones.
+    // An incomplete character goes out as bytes.
     const held = unfinished(bytes)
     const data = bytes.subarray(0, bytes.length - held).toString('utf8')
     yield JSON.stringify({ type: 'snapshot', data, at: drawing.at - held })
@@ -155,7 +151,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
   }
 }
 
-/** Resolves when the viewer's buffer is half empty or the viewer left. */
+/** Half empty, or the viewer left. */
 function drained(socket: WebSocket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

@@ -10,10 +10,7 @@ export type Size = Extract<Event, { type: 'resize' }>
 const MOST_BYTES = 262_144
 const MOST = 1_000
 
-/**
- * Input that the computer hasn't acknowledged. It is sent again over the next link, so a lost link neither drops nor
- * repeats keystrokes.
- */
+/** Unacknowledged input, sent again over the next link, so that no keystroke is lost or repeated. */
 export class Said {
   #stream: Pick<Stream, 'event'>
   #size: Size | null = null
@@ -24,7 +21,6 @@ export class Said {
     this.#stream = stream
   }
 
-  /** Whether reading from the viewer should pause. */
   get isFull(): boolean {
     return this.#bytes >= MOST_BYTES || this.#waiting.length >= MOST
   }
@@ -38,13 +34,12 @@ export class Said {
     this.#stream.event(event)
   }
 
-  /** Acknowledges this input and all lower numbers of the same viewer. */
+  /** Includes lower numbers of the same viewer. */
   typed(viewer: unknown, seq: unknown): void {
     this.#waiting = this.#waiting.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
     this.#bytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
   }
 
-  /** Resends pending input over a new link. */
   goOn(stream: Pick<Stream, 'event'>): void {
     this.#stream = stream
     if (this.#size !== null) stream.event(this.#size)

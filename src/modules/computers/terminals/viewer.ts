@@ -6,7 +6,7 @@ type Said = z.infer<typeof ViewerEvent>
 
 /** The size limit of one event on the link. */
 const MOST_AT_ONCE = 32_768
-/** The pace for pasted or scripted input. Terminals may not read faster, so the rest waits with the viewer. */
+/** Terminals may read pasted or scripted input slower, so the rest waits with the viewer. */
 const BYTES_PER_MS = 1_024
 
 const Message = z.discriminatedUnion('type', [
@@ -24,7 +24,7 @@ export interface Viewer {
   isFull(): boolean
 }
 
-/** Passes messages to `say` in order. Closes the socket on invalid ones. */
+/** Closes the socket on invalid messages. */
 export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn(): void } {
   let resting = false
   const goOn = (): void => {

@@ -24,7 +24,7 @@ interface TicketTable {
   held_to: Id | null
   lenders: ColumnType<Lender[], string, string>
   expires_at: Date
-  /** When access ends, including a session opened with the ticket. */
+  /** Including a session opened with the ticket. */
   ends_at: Date
 }
 export type TicketRow = Selectable<TicketTable>
@@ -51,7 +51,7 @@ function isOf(place: Place): RawBuilder<boolean> {
 }
 
 export const ticketStore = {
-  /** Returns the ticket in plain text, only once. */
+  /** In plain text, only once. */
   async add(db: Db, place: Place, { lenders, ...row }: NewTicket): Promise<string> {
     const ticket = newToken()
     await db
@@ -66,7 +66,7 @@ export const ticketStore = {
     return ticket
   },
 
-  /** Redeems a ticket once and returns the token that replaces it. Null: not a valid ticket for this place. */
+  /** Returns the token that replaces the ticket. Null: not valid for this place. */
   async redeem(db: Db, place: Place, ticket: string): Promise<string | null> {
     const token = newToken()
     const { rows } =

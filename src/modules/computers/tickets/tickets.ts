@@ -1,4 +1,4 @@
-/** Tickets for clients that can't send credentials: browsers opening a port, pages opening a WebSocket. */
+/** For clients that can't send credentials: pages and WebSockets in browsers. */
 import type { Context, Engine } from '#infra/context.ts'
 import { behalfOf, type Principal } from '#core/principal.ts'
 import { scopes } from '#core/scopes.ts'
@@ -7,13 +7,13 @@ import { type Place, ticketStore } from './store.ts'
 const TICKET_SECONDS = 60
 const ENTERED_SECONDS = 12 * 3_600
 
-/** Creates a single-use ticket, valid for a minute. What it opens ends with the caller's credential. */
+/** Single-use. Access ends with the caller's credential. */
 export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: string; expiresAt: Date }> {
   const { credential } = ctx.principal
   const now = ctx.now().getTime()
   const expiresAt = new Date(now + TICKET_SECONDS * 1_000)
   const most = now + ENTERED_SECONDS * 1_000
-  // A session is extended while in use. Its end revokes this ticket.
+  // A used session is extended. Its end revokes this ticket.
   const ends = credential.kind === 'key' && credential.expiresAt !== null ? credential.expiresAt.getTime() : most
   const ticket = await ticketStore.add(ctx.db, place, {
     ...behalfOf(ctx.principal),
@@ -25,7 +25,7 @@ export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: 
   return { ticket, expiresAt }
 }
 
-/** The holder of a redeemed ticket with their current permissions. Null: expired. */
+/** With current permissions. Null: expired. */
 export async function holderOf(
   engine: Engine,
   place: Place,

@@ -18,7 +18,7 @@ export async function listUsers(
   ctx: Ctx,
   { id, limit, cursor }: Input<typeof userEndpoints.users>,
 ): Promise<Page<User>> {
-  // Sorted by `uid`, so that pages stay stable while accounts are added or removed.
+  // Keeps pages stable while accounts change.
   const after = wholeAt(positionOf('machine_users', id, cursor), 0) ?? -1
   const rows = (await all(ctx, id)).filter(({ uid }) => uid > after).slice(0, limit + 1)
   const shown = rows.slice(0, limit)

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { INSIDE } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
 
-/** Host configuration that programs need and that reveals nothing. */
+/** Needed by programs and reveals nothing. */
 const CONFIGURATION = [
   'alternatives',
   'bash.bashrc',
@@ -26,7 +26,7 @@ const CONFIGURATION = [
   'terminfo',
 ]
 
-/** Isolation shared by the daemon and tools. Root would keep its capabilities, so they are dropped. */
+/** Root would keep its capabilities, so they are dropped. */
 const CLOSED = [
   '--unshare-all',
   '--unshare-user',
@@ -50,7 +50,6 @@ function system(): string[] {
   return words
 }
 
-/** `bwrap` reads the seccomp filter from a descriptor opened for it. */
 const bwrap = (filter: string): string[] => [
   'sh',
   '-c',
@@ -67,18 +66,17 @@ export interface DaemonParts {
   hostname: string
   home: string
   state: string
-  /** Holds `passwd`, `group`, `hosts` and `resolv.conf`. */
   etc: string
   sockets: string
   program: string
-  /** Keeps the network namespace of the parent, which was created for this sandbox. */
+  /** Keeps the parent's network namespace, created for this sandbox. */
   network: boolean
   processes: number | null
   diskMb: number | null
   version: string
 }
 
-/** The size of `/tmp` and `/dev/shm`. Both use host memory, which nothing else limits. */
+/** Size of `/tmp` and `/dev/shm`, in otherwise unlimited host memory. */
 const SCRATCH_BYTES = 536_870_912
 
 export function daemonLine(parts: DaemonParts): string[] {
@@ -87,7 +85,7 @@ export function daemonLine(parts: DaemonParts): string[] {
     'prlimit',
     '--core=0:0',
     ...(processes === null ? [] : [`--nproc=${processes}:${processes}`]),
-    // The kernel limits each file to the total, with or without quotas.
+    // Limits each file to the total, even without quotas.
     ...(diskMb === null ? [] : [`--fsize=${diskMb * 1_048_576}:${diskMb * 1_048_576}`]),
     '--',
   ]
@@ -147,7 +145,7 @@ export function daemonLine(parts: DaemonParts): string[] {
   ]
 }
 
-/** Runs a host program that sees one folder and bypasses its file modes. */
+/** Bypasses file modes in its only visible folder. */
 export const toolLine = (filter: string, folder: string, argv: readonly string[], writes: boolean): string[] => [
   ...bwrap(filter),
   '--cap-add',

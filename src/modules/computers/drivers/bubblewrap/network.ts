@@ -1,7 +1,7 @@
-/** Internet access for a sandbox: its own network namespace, connected by `pasta`, without the host's loopback. */
+/** A network namespace connected by `pasta`, without the host's loopback. */
 import { shutScript } from '../inside/shut.ts'
 
-/** Disables `pasta`'s defaults, which forward host ports and map the gateway address to the host's loopback. */
+/** By default, `pasta` forwards host ports and maps the gateway to the host's loopback. */
 const PASTA = [
   'pasta',
   '--config-net',
@@ -18,7 +18,7 @@ const PASTA = [
   '--',
 ]
 
-/** Runs a command line in such a network. It doesn't start unless every rule was created. */
+/** Doesn't start unless every rule was created. */
 export const withinNetwork = (nameservers: readonly string[], line: readonly string[]): string[] => [
   ...PASTA,
   'sh',

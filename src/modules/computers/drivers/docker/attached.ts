@@ -8,11 +8,10 @@ import { feed } from '../unpacking/feed.ts'
 export interface Through {
   from?: Readable
   into?: Writable
-  /** Then the program is killed. */
   timeoutMs?: number
 }
 
-/** Runs a container to its end and removes it. Throws a fault with the end of stderr unless it exits with 0. */
+/** Throws a fault with the end of stderr unless the exit code is 0. */
 export async function runContainer(
   engine: ContainerEngine,
   name: string,
@@ -38,7 +37,7 @@ export async function runContainer(
       demultiplex((text) => (said.stderr = (said.stderr + text).slice(-500))),
       into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
     )
-    // A failing program may exit before reading all input. Its exit code explains why.
+    // A failing program may exit before reading all input.
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)

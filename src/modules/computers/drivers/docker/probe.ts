@@ -1,4 +1,4 @@
-/** Verifies a container engine's isolation before any computer is created with it. */
+/** Verifies isolation before the first computer is created. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +13,7 @@ import { type Account, type DaemonSpec, daemonSpec } from './spec.ts'
 import { placeProfile } from './profile.ts'
 import { toolOf } from './tools.ts'
 
-/** An empty image for Ukiyo's own programs, which bring their dependencies. */
+/** Ukiyo's programs bring their dependencies. */
 export const EMPTY = 'localhost/ukiyo-empty:1'
 
 export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
@@ -84,15 +84,14 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
 const lacking = (info: EngineInfo): string =>
   [!info.MemoryLimit && 'memory', !info.PidsLimit && 'processes', !info.CpuCfsQuota && 'CPU'].filter(Boolean).join(', ')
 
-/** As root, each home gets its own account; otherwise the server's. */
 function accountsOf(host: Host, rootless: 'podman' | 'docker' | null): (number: bigint) => Account {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
-  // The engine's root is the user who runs it. Podman can keep that account's ID.
+  // The engine's root is its user. Podman can keep that ID.
   if (rootless === 'docker') return () => ({ uid: 0, gid: 0, mode: null })
   return (number) => ({ ...(host.accountOf(number) ?? own), mode: rootless === 'podman' ? 'keep-id' : null })
 }
 
-/** Runs a script in a temporary computer. Returns what it wrote to its home. */
+/** Returns what the script wrote to its home. */
 async function tryOne(
   parts: ProbeParts & Pick<DaemonSpec, 'seccomp'>,
   account: Account,
@@ -133,10 +132,7 @@ async function tryOne(
 const BOX = { number: 0n, name: 'probe', image: EMPTY, cpu: 1, memoryMb: 128, processes: 64, diskMb: null } as const
 const TOOLS = '/opt/ukiyo-tools'
 
-/**
- * Checks the isolation with shell built-ins only. Its messages are visible because engine and server share this
- * machine.
- */
+/** Uses only shell built-ins. */
 const CLOSED = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
   case $name in
@@ -151,14 +147,14 @@ done < /proc/self/status
 ${toolOf(TOOLS, 'unshare')} -U ${toolOf(TOOLS, 'sh')} -c : 2>/dev/null && said 'it makes namespaces of its own'
 said closed`
 
-/** Checks that CAP_NET_ADMIN was dropped. The network rules were checked before. */
+/** CAP_NET_ADMIN must be dropped. The rules were checked before. */
 const SHUT = `said() { echo "$1" > ${INSIDE.home}/said; exit 0; }
 while read -r name value; do
   case $name in CapEff:|CapBnd:|CapPrm:) [ "$value" = 0000000000000000 ] || said "$name $value" ;; esac
 done < /proc/self/status
 said shut`
 
-/** This host's own limits, which a rootless or containerized engine can't exceed. */
+/** Rootless or containerized engines can't exceed them. */
 export function limitsOfHost(): DaemonSpec['ulimits'] {
   const text = readFileSync('/proc/self/limits', 'utf8')
   const most = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
@@ -170,5 +166,4 @@ export function limitsOfHost(): DaemonSpec['ulimits'] {
   ]
 }
 const MOST_FILES = 1_048_576
-/** Podman's own limit. Each computer is limited by its control group. */
 const MOST_PROCESSES = 32_768

@@ -1,6 +1,6 @@
 /**
- * The seccomp profile for Podman. Podman's own allows user namespaces and mounts in every container, for Podman in
- * Podman. https://github.com/containers/common/blob/main/pkg/seccomp/seccomp.json
+ * Podman's own profile allows user namespaces and mounts in every container, for Podman in Podman.
+ * https://github.com/containers/common/blob/main/pkg/seccomp/seccomp.json
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,6 @@ const Rule = z.looseObject({
 const Profile = z.looseObject({ defaultAction: z.string(), syscalls: z.array(Rule) })
 export type Profile = z.infer<typeof Profile>
 
-/** Removes the calls that the profile allows unconditionally but Ukiyo refuses. */
 export function narrowed(profile: Profile): Profile {
   if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
   const refused = new Set([...refusedCalls, 'clone', 'clone3'])
@@ -38,7 +37,6 @@ export function narrowed(profile: Profile): Profile {
   }
 }
 
-/** Writes the narrowed profile and returns its file. */
 export function placeProfile(folder: string, from: string): string {
   const text = JSON.stringify(narrowed(Profile.parse(JSON.parse(readFileSync(from, 'utf8')))))
   const file = join(folder, `seccomp-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`)

@@ -1,4 +1,4 @@
-/** Container specs for computers, in the Docker API's format. Pure. */
+/** In the Docker API's format. Pure. */
 import type { Box } from '../driver.ts'
 import { INSIDE, hostnameOf } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
@@ -37,7 +37,7 @@ export interface Spec {
   }
 }
 
-/** The account of a container. `mode`: the user namespace mode (`UsernsMode`). */
+/** `mode`: `UsernsMode`. */
 export interface Account {
   uid: number
   gid: number
@@ -56,9 +56,7 @@ export interface Places {
 interface Common {
   labels: Record<string, string>
   account: Account
-  /** Replaces the engine's default seccomp profile. */
   seccomp: string | null
-  /** The host's limits per process. */
   ulimits: Spec['HostConfig']['Ulimits']
 }
 
@@ -69,22 +67,19 @@ export interface DaemonSpec extends Common {
   /** Addresses blocked despite internet access. */
   shut: readonly string[]
   version: string
-  /** Replaces the daemon, in probes. */
+  /** For probes. */
   script?: string
 }
 
 const SCRATCH_BYTES = 536_870_912
 const TOOLS = '/opt/ukiyo-tools'
 
-/** The init process: reaps orphans and exits with the daemon. */
+/** Reaps orphans and exits with the daemon. */
 const DAEMON = `SHELL=/bin/sh; [ -x /bin/bash ] && SHELL=/bin/bash; export SHELL
 ${toolOf(TOOLS, 'node', INSIDE.program)} --disable-warning=ExperimentalWarning ${INSIDE.program}/${PROGRAM.daemon} ${INSIDE.state} ${INSIDE.sockets} ${INSIDE.program}/${PROGRAM.addon} &
 wait $!`
 
-/**
- * The daemon's container. With internet access it starts as root, blocks private networks, then drops that capability
- * permanently.
- */
+/** With internet access, starts as root, blocks private networks, then drops the capability. */
 export function daemonSpec(parts: DaemonSpec): Spec {
   const { box, places, account, nameservers, shut, labels, ulimits, seccomp, version, script = DAEMON } = parts
   const { home, state, etc, sockets, program, tools } = places
@@ -111,7 +106,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
       ...['passwd', 'group'].map((name) => `${etc}/${name}:/etc/${name}:ro`),
     ],
     labels,
-    // Each file may be as large as the total.
+    // Files may be as large as the total.
     ulimits: fileLimit === null ? ulimits : [...ulimits, { Name: 'fsize', Soft: fileLimit, Hard: fileLimit }],
     seccomp,
     mode: account.mode,
@@ -122,7 +117,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
     NetworkMode: online ? 'bridge' : 'none',
     ...(online && { Dns: [...nameservers] }),
     Memory: memory,
-    // Equal to memory, so there is no swap.
+    // Equal to memory, which disables swap.
     MemorySwap: memory,
     NanoCpus: Math.round((box.cpu ?? 0) * 1e9),
     PidsLimit: box.processes ?? -1,
@@ -137,12 +132,11 @@ export interface ToolSpec extends Common {
   tools: string
   tool: string
   argv: readonly string[]
-  /** Root bypasses file modes. The owner creates files with the right ownership. */
+  /** Root bypasses file modes; the owner creates files with the right ownership. */
   as: 'root' | 'owner'
   writes: boolean
 }
 
-/** Runs one of Ukiyo's programs with access to a single folder. */
 export const toolSpec = ({
   image,
   home,
@@ -182,7 +176,7 @@ interface Closed {
   mode: string | null
 }
 
-/** Restrictions of every container. Docker's default seccomp profile applies unless one is set. */
+/** Docker's default seccomp profile applies by default. */
 const closed = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
   Image: image,
   User: user,

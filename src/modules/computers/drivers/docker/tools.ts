@@ -1,7 +1,4 @@
-/**
- * Host programs copied into containers with their libraries and loader, because an image may lack them or have another
- * C library.
- */
+/** Host programs with libraries and loader, because images may lack them or use another C library. */
 import { createHash } from 'node:crypto'
 import { chmod, copyFile, mkdir, mkdtemp, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -12,14 +9,10 @@ const TOOLS = { sh: 'dash', tar: 'tar', find: 'find', ip: 'iproute2', setpriv: '
 const LIBRARIES = 'lib'
 const LOADER = 'loader'
 
-/** The command of a tool in a container with all tools mounted at `tools`. `place`: the program's folder. */
 export const toolOf = (tools: string, name: string, place = tools): string =>
   `${tools}/${LIBRARIES}/${LOADER} --library-path ${tools}/${LIBRARIES} ${place}/${name}`
 
-/**
- * Copies the tools into a folder under `place`, named by their hash, and returns it. `others`: programs whose libraries
- * are needed too.
- */
+/** Returns a folder named by the tools' hash. `others`: programs whose libraries are needed too. */
 export async function placeTools(place: string, others: readonly string[]): Promise<string> {
   const programs = new Map<string, string>()
   for (const [name, from] of Object.entries(TOOLS)) {
@@ -63,7 +56,7 @@ async function put(from: string, to: string): Promise<void> {
   await chmod(to, 0o555)
 }
 
-/** Hashes size and mtime, which change with host updates. */
+/** Host updates change size and mtime. */
 async function stampOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {

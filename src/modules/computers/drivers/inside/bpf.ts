@@ -1,4 +1,4 @@
-/** An assembler for seccomp filters: classic BPF over `struct seccomp_data` (linux/seccomp.h, linux/filter.h). */
+/** Assembles classic BPF over `struct seccomp_data` (linux/seccomp.h, linux/filter.h). */
 
 /** Jumps name a label. Null: the next instruction. */
 export type Line =
@@ -9,10 +9,9 @@ export type Line =
 
 const CODES = { load: 0x20, equal: 0x15, atLeast: 0x35, anyBit: 0x45, return: 0x06 } as const
 
-/** Offsets in the filter's data. Arguments: the low half, on little-endian machines. */
+/** An argument's offset is its low half, on little-endian machines. */
 export const SEEN = { number: 0, arch: 4, argument: (index: number): number => 16 + 8 * index } as const
 
-/** Eight bytes per instruction, in the kernel's format. */
 export function assemble(lines: readonly Line[]): Buffer {
   const code = lines.filter((line) => line.op !== 'label')
   const places = new Map<string, number>()

@@ -1,4 +1,3 @@
-/** Paths and names inside a cloud computer, independent of the driver. */
 import { readFileSync } from 'node:fs'
 
 export const INSIDE = {
@@ -8,7 +7,6 @@ export const INSIDE = {
   program: '/opt/ukiyo',
 } as const
 
-/** The files in `/etc` with user, group, host and DNS. */
 export const identity = (
   hostname: string,
   nameservers: readonly string[],
@@ -20,7 +18,7 @@ export const identity = (
   'resolv.conf': nameservers.map((address) => `nameserver ${address}\n`).join(''),
 })
 
-/** The host's DNS servers, except loopback addresses, which another network can't reach. */
+/** Without loopback addresses, which another network can't reach. */
 export function nameserversOfHost(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     try {

@@ -1,4 +1,3 @@
-/** The daemon for sandboxes: one bundled file, Node, and the terminal addon. */
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -16,13 +15,12 @@ export const PROGRAM = {
 
 const SOURCES = join(import.meta.dirname, '../../../..')
 const MAIN = join(SOURCES, 'daemon/sandboxed.ts')
-/** The bundle's sources, besides dependencies. */
+/** Besides dependencies. */
 const ROOMS = ['daemon', 'daemon-protocol', 'core', 'modules/computers/drivers/inside', '../package.json']
 
 /**
- * The entry file. Loads the bundle from V8's code cache, if it was made by the same V8. Node's own compile cache is
- * keyed by account and path, which differ per computer. CommonJS, because importing `node:http` as ESM loads a whole
- * HTTP client.
+ * Uses a V8 code cache made by the same V8. Node's own compile cache is keyed by account and path, which differ per
+ * computer. CommonJS, because importing `node:http` as ESM loads a whole HTTP client.
  */
 const STARTER = `'use strict'
 const { readFileSync, writeFileSync } = require('node:fs')
@@ -38,7 +36,7 @@ script.runInThisContext()(exports, require, module, filename, __dirname)
 if (process.argv[2] === 'compile') writeFileSync(process.argv[3], script.createCachedData())
 `
 
-/** Copies the program into a folder under `place`, named by its hash, and returns it. */
+/** Returns a folder named by the program's hash. */
 export async function placeProgram(place: string): Promise<string> {
   const addon = createRequire(import.meta.url).resolve(`@lydell/node-pty-${process.platform}-${process.arch}/pty.node`)
   const target = join(place, await stampOf([...ROOMS.map((room) => join(SOURCES, room)), addon]))

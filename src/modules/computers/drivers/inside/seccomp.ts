@@ -9,9 +9,9 @@ import { type Line, SEEN, assemble } from './bpf.ts'
 
 export type Arch = 'x64' | 'arm64'
 
-/** Call numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h). Null: doesn't exist there. */
+/** Numbers on x64 (asm/unistd_64.h) and arm64 (asm-generic/unistd.h). Null: doesn't exist. */
 const REFUSED: Record<string, readonly [number | null, number | null]> = {
-  // The kernel's keyrings, which aren't namespaced.
+  // Keyrings aren't namespaced.
   add_key: [248, 217],
   keyctl: [250, 219],
   request_key: [249, 218],
@@ -24,7 +24,6 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
   userfaultfd: [323, 282],
   fanotify_init: [300, 262],
   lookup_dcookie: [212, 18],
-  // Namespaces and mounts.
   mount: [165, 40],
   umount2: [166, 39],
   move_mount: [429, 429],
@@ -39,10 +38,8 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
   setns: [308, 268],
   unshare: [272, 97],
   open_by_handle_at: [304, 265],
-  // Other processes.
   kcmp: [312, 272],
   pidfd_getfd: [438, 438],
-  // The machine.
   acct: [163, 89],
   clock_adjtime: [305, 266],
   clock_settime: [227, 112],
@@ -71,7 +68,6 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
   uselib: [134, null],
   ustat: [136, null],
   vhangup: [153, 58],
-  // Memory placement.
   mbind: [237, 235],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
@@ -80,7 +76,6 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
 
 export const refusedCalls: readonly string[] = Object.keys(REFUSED)
 
-/** Calls refused depending on their arguments. */
 const LOOKED_INTO = {
   clone: [56, 220],
   clone3: [435, 435],
@@ -96,7 +91,7 @@ const X32 = 0x40000000
 export const NAMESPACES = 0x7e020000
 /** TIOCSTI and TIOCLINUX, which inject input into a terminal. */
 const TYPES = [0x5412, 0x541c]
-/** AF_ALG (kernel crypto) and AF_VSOCK (a virtual machine's host). */
+/** AF_ALG and AF_VSOCK. */
 const FAMILIES = [38, 40]
 /** PER_LINUX with or without UNAME26 and PER_LINUX32, and the query. */
 const PERSONALITIES = [0, 0x8, 0x20000, 0x20008, 0xffffffff]
@@ -105,11 +100,10 @@ const ALLOW = 0x7fff0000
 const KILL = 0x80000000
 const refusal = (errno: number): number => 0x00050000 | errno
 const EPERM = 1
-/** Makes the C library fall back from `clone3` to `clone`, whose flags can be filtered. */
+/** Makes the C library fall back to `clone`, whose flags can be filtered. */
 const ENOSYS = 38
 const EAFNOSUPPORT = 97
 
-/** For `bwrap --seccomp`. */
 export function seccompFilter(arch: Arch): Buffer {
   const column = arch === 'x64' ? 0 : 1
   const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? [])
@@ -150,7 +144,7 @@ export function seccompFilter(arch: Arch): Buffer {
   ])
 }
 
-/** Writes this machine's filter, readable by every computer's account, and returns the file. */
+/** Readable by every computer's account. */
 export function placeFilter(folder: string): string {
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64')

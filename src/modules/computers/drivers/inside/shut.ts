@@ -1,6 +1,6 @@
 /**
- * The addresses blocked for computers with internet access. Enforced by IPsec policies: they need only `ip`, apply
- * however a socket is bound, and programs inside can't change them.
+ * Blocked by IPsec policies: they need only `ip`, apply however a socket is bound, and programs inside can't change
+ * them.
  */
 import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -27,7 +27,7 @@ const SHUT = [
   '2002::/16',
 ]
 
-/** Numbers, because the names may be unknown where the script runs. */
+/** Names may be unknown where the script runs. */
 const UDP = 17
 const TCP = 6
 
@@ -35,10 +35,7 @@ const alone = (address: string): string => `${address}/${isIPv6(address) ? 128 :
 const policy = (to: string, priority: number, action: 'allow' | 'block', more = ''): string =>
   `xfrm policy add src ${to.includes(':') ? '::/0' : '0.0.0.0/0'} dst ${to} ${more} dir out priority ${priority} action ${action}`
 
-/**
- * A script for `sh -e` that blocks these addresses in its network, except DNS to `nameservers`. `ip`: the command's
- * path there. `also`: further addresses.
- */
+/** For `sh -e`. DNS to `nameservers` stays open. `also`: further addresses. */
 export const shutScript = (nameservers: readonly string[], ip = 'ip', also: readonly string[] = []): string => {
   const rules = [
     ...nameservers.flatMap((address) =>
@@ -49,11 +46,11 @@ export const shutScript = (nameservers: readonly string[], ip = 'ip', also: read
   return `${ip} -batch - <<'RULES'\n${rules.join('\n')}\nRULES\n`
 }
 
-/** All addresses of this host. Behind a bridge they reach services listening on it. */
+/** Behind a bridge, these reach services on the host. */
 export const addressesOfHost = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 
-/** Checks the rules. Exits with 3 if they are missing and 4 without a default route. */
+/** Exits with 3 if rules are missing and 4 without a default route. */
 export const checkScript = (ip = 'ip'): string => `policies=$(${ip} xfrm policy)
 case $policies in *'dst 169.254.0.0/16'*'action block'*) ;; *) exit 3 ;; esac
 test -n "$(${ip} -o route show default)" || { echo 'the host has no way out' >&2; exit 4; }

@@ -1,4 +1,3 @@
-/** CPU, memory and process limits by control groups, if this process may create them. */
 import { mkdirSync, readFileSync, readdirSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs'
 import type { ControlGroups, GroupFiles } from './groups.ts'
 import { version1 } from './version1.ts'
@@ -14,8 +13,8 @@ const kernel: GroupFiles = {
 }
 
 /**
- * Returns null if none can be created. On version 1, `mkdir` in the wrong place succeeds and limits nothing, so the new
- * folder is checked.
+ * Null if none can be created. On version 1, `mkdir` in the wrong place succeeds and limits nothing, so the new folder
+ * is checked.
  */
 export function openControlGroups(files: GroupFiles = kernel): ControlGroups | null {
   for (const open of [...version2, version1]) {

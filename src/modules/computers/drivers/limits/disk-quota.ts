@@ -1,4 +1,3 @@
-/** File system quotas for the accounts of computers, enforced by the kernel. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Host, makeFolderFor } from '../host.ts'
@@ -12,8 +11,8 @@ export interface DiskQuota {
 const PROBE_KB = 1_024
 
 /**
- * Returns null if quotas aren't available. Requires root (so each computer has its own account), a file system mounted
- * with user quotas (`usrquota`, `uquota`), and setquota(8). Enforcement is tested.
+ * Null without quotas. They need root (for one account per computer), a file system with user quotas (`usrquota`,
+ * `uquota`) and setquota(8). Enforcement is tested.
  */
 export async function openDiskQuota(host: Host): Promise<DiskQuota | null> {
   const account = host.accountOf(0n)

@@ -1,29 +1,25 @@
-/** Measures the disk use of cloud computers, one at a time, where the kernel doesn't enforce limits. */
+/** Used where the kernel doesn't enforce disk limits. */
 import type { Id } from '#core/ids.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Driver } from '../driver.ts'
 import type { Ran } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
-/** The interval per computer, or ten times the last measurement's duration if longer. */
+/** The interval, or ten times the last measurement's duration if longer. */
 const LOOK_MS = 5_000
 const MORE = 10
-/** How far a computer already over its limit may grow after a start, so that its owner can delete files. */
+/** Growth allowed to a computer already over its limit, so that its owner can delete files. */
 const SLACK_BYTES = 1_048_576
 
 interface Known {
-  /** The start that these values belong to. */
   startedAt: number
-  /** Bytes at the start. */
   before: number
   used: number
   lookAt: number
 }
 
 export interface DiskWatch {
-  /**
-   * Measures a running computer when due. Returns its bytes if they exceed both its limit and its size at the start.
-   */
+  /** Returns the bytes if they exceed both the limit and the size at the start. */
   beyond(row: CloudRow, driver: Driver): number | null
   forget(id: Id): void
 }
@@ -63,10 +59,7 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
   }
 }
 
-/**
- * Parses du(1). It exits with 1 when files vanish while it runs; programs that constantly create and delete files are
- * measured by the rest.
- */
+/** du(1) exits with 1 when files vanish while it runs. */
 export function totalOf({ code, stdout }: Pick<Ran, 'code' | 'stdout'>): number | null {
   const [, bytes] = /^(\d+)\s/.exec(stdout.trimEnd().split('\n').at(-1)!) ?? []
   return (code === 0 || code === 1) && bytes !== undefined ? Number(bytes) : null

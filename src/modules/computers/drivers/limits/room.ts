@@ -1,10 +1,8 @@
-/** Checks the host's free space while homes are packed and unpacked. */
 import { statfs } from 'node:fs/promises'
 import { DriverFault } from '../driver.ts'
 
-/** The longest time to pack or unpack a home. */
+/** For packing or unpacking a home. */
 export const LONGEST_MS = 1_800_000
-/** Checks free space every `LOOK_BYTES` and reserves `SPARE_BYTES` for others. */
 const LOOK_BYTES = 64 * 1_048_576
 const SPARE_BYTES = 1_073_741_824
 
@@ -18,13 +16,12 @@ export class NoRoom extends DriverFault {
   }
 }
 
-/** Free bytes for computers, minus the reserve. */
+/** Without the reserve. */
 export async function roomIn(folder: string): Promise<number> {
   const { bavail, bsize, blocks } = await statfs(folder)
   return Math.max(0, Math.floor(bavail * bsize - Math.min(SPARE_BYTES, (blocks * bsize) / 20)))
 }
 
-/** Passes a `tar` stream through while the disk has room for it. */
 export async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): AsyncGenerator<Buffer> {
   let since = LOOK_BYTES
   for await (const part of tar) {

@@ -3,7 +3,7 @@ import { type ControlGroups, type GroupFiles, MOUNT, PERIOD_US, removeGroup } fr
 
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const
 
-/** Version 1 has one hierarchy per controller. Throws if one is missing. */
+/** Throws if a controller's hierarchy is missing. */
 export function version1(files: GroupFiles): ControlGroups {
   const of = (controller: string, id: string): string => join(MOUNT, controller, 'ukiyo', id)
   const set = (id: string, controller: string, file: string, value: number | null): void => {

@@ -3,18 +3,18 @@ import { type ControlGroups, type GroupFiles, MOUNT, PERIOD_US, removeGroup } fr
 
 const CGROUP2 = 0x63677270
 const CONTROLLERS = ['memory', 'pids', 'cpu']
-/** The server's own subgroup, because a group with processes can't limit its subgroups. */
+/** A group with processes can't limit its subgroups, so the server moves to its own. */
 const SERVER = 'ukiyo-server'
 
-/** Tries the system's root group, then the server's delegated group. Each throws without permission. */
+/** Each throws without permission. */
 export const version2 = [
   (files: GroupFiles): ControlGroups => below(files, MOUNT),
   (files: GroupFiles): ControlGroups => below(files, withoutServer(files, delegated(files))),
 ]
 
 /**
- * The group delegated to this server: a systemd service with `Delegate=yes`, or a whole container. A login scope
- * contains unrelated programs, which aren't moved.
+ * A systemd service with `Delegate=yes`, or a whole container. Login scopes contain unrelated programs, which aren't
+ * moved.
  */
 function delegated(files: GroupFiles): string {
   const own = /^0::(\/.*)$/m.exec(files.read('/proc/self/cgroup'))?.[1]
@@ -24,7 +24,7 @@ function delegated(files: GroupFiles): string {
   return path === '/' ? MOUNT : join(MOUNT, path)
 }
 
-/** Moves all processes from the server's group to a subgroup. Repeats, because new ones may appear. */
+/** Repeats, because new processes may appear. */
 function withoutServer(files: GroupFiles, folder: string): string {
   const procs = join(folder, 'cgroup.procs')
   checkControllers(files, folder)

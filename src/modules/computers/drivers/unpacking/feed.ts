@@ -1,9 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 
-/**
- * Pipes `from` into a program that may stop reading early, as `tar` does after its last block. The exit code tells
- * whether it succeeded.
- */
+/** The program may stop reading early, as `tar` does after its last block. The exit code reports success. */
 export function feed(from: Readable, input: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
     input

@@ -1,4 +1,3 @@
-/** Terminates unwanted background commands on the computers linked to this process. */
 import { createRounds } from '#infra/bus/rounds.ts'
 import type { Engine } from '#infra/context.ts'
 import { LinkLost } from '#daemon-protocol/stream.ts'
@@ -7,7 +6,6 @@ import type { Id } from '#core/ids.ts'
 import type { HasLinks } from '../../link/links.ts'
 import { type Unwanted, commandsUnderWay } from './under-way.ts'
 
-/** How soon a canceled command ends while its computer is linked. */
 const LOOK_MS = 2_000
 const KILL_MS = 30_000
 
@@ -19,7 +17,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
   async function end({ operation_id: key, computer_id: computerId, settled }: Unwanted): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(KILL_MS)])
     try {
-      // The computer knows every process that the command started. If it finds none, the command has ended.
+      // The computer knows every process of the command. If it finds none, the command has ended.
       const { found } = await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal })
       if (found || settled) await commandsUnderWay.forget(postgres.db, key)
     } catch (error) {

@@ -1,4 +1,3 @@
-/** A background command: an operation whose content grows with the output. */
 import type { Context } from '#infra/context.ts'
 import { type Running, defineOperation } from '#modules/operations/service.ts'
 import type { Id } from '#core/ids.ts'
@@ -12,13 +11,12 @@ import { commandsUnderWay } from './under-way.ts'
 export interface ExecInput {
   computer_id: Id
   base64: boolean
-  /** The caller's limit of bytes per channel in the result. */
+  /** Bytes per channel in the result. */
   most: number | null
   command: Omit<Command, 'stdin' | 'key'> & { stdin_base64: string | null }
 }
 
 const DAY_SECONDS = 86_400
-/** Commands survive offline computers and server restarts. */
 const PATIENCE_MS = 7 * DAY_SECONDS * 1000
 /** Per channel. The operation's content has all stored output. */
 const MOST_RESULT_BYTES = 1_048_576
@@ -48,7 +46,7 @@ async function runInBackground(
       signal: permitted.signal,
       patienceMs: PATIENCE_MS,
       leaving: operation.signal,
-      // A previous server process may have started the command. The computer reconnects once it notices.
+      // A previous server process may have started it. The computer reconnects once it notices.
       underWay: operation.attempt > 1,
     },
   )

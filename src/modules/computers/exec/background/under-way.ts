@@ -1,4 +1,3 @@
-/** Background commands that may still run on their computers. */
 import { type Generated, sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
@@ -18,18 +17,17 @@ interface CommandTable {
 export interface Unwanted {
   operation_id: Id
   computer_id: Id
-  /** Whether the operation ended so long ago that no late call can start the command. */
+  /** No late call can start the command anymore. */
   settled: boolean
 }
 
-/** How long another process's call may still reach the computer after one of this process. */
+/** Another process's call may reach the computer after one of this process. */
 const ON_ITS_WAY_SECONDS = 60
 
-/** Exceeds the lifetime of operations and of commands that no one follows. */
+/** Outlasts operations and commands without followers. */
 const KEPT_DAYS = 16
 
 export const commandsUnderWay = {
-  /** Called before the command starts. */
   async note(db: Db, operationId: Id, computerId: Id): Promise<void> {
     await db
       .insertInto('computer_commands')
@@ -42,7 +40,7 @@ export const commandsUnderWay = {
     await db.deleteFrom('computer_commands').where('operation_id', '=', operationId).execute()
   },
 
-  /** Commands on these computers that were canceled, timed out, or whose caller lost permission. */
+  /** Canceled, timed out, or the caller lost permission. */
   async unwanted(db: Db, computers: readonly Id[]): Promise<Unwanted[]> {
     const { rows } = await sql<Unwanted>`select c.operation_id, c.computer_id,
       (o.completed_at > now() - make_interval(secs => ${ON_ITS_WAY_SECONDS})) is not true as settled from computer_commands c left join operations o on o.id = c.operation_id
@@ -51,7 +49,6 @@ export const commandsUnderWay = {
     return rows
   },
 
-  /** Deletes rows of computers that never reconnected. */
   async retain(db: Db): Promise<void> {
     await sql`delete from computer_commands where created_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
   },
