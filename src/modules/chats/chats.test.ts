@@ -162,7 +162,7 @@ test('another parent begins a branch, the newest is the active one, and each pag
 
   const anew = await say(alice, chat, 'from nothing', { parent_id: null })
   assert.deepEqual(await texts(alice, chat), ['user: from nothing', 'assistant: from nothing'])
-  // Ten words on the path of the edit, six and the two of the new message: only the path reaches the model.
+  // Ten words on the edited path, then six plus the two of the new message: the model sees only this path.
   assert.equal(anew.usage.input_tokens, 2)
   assert.equal((await say(alice, chat, 'x', { parent_id: edited.id })).usage.input_tokens, 7)
 })
@@ -261,7 +261,7 @@ test('a run that its sender cannot pay has failed, and can be tried again once t
   assert.deepEqual([run.id, run.status, run.attempt, run.error], [runId, 'completed', 2, null])
   assert.deepEqual([answer.text, answer.parent_id, answer.cost_usd], ['two words', run.input_message_id, 0.000006])
   assert.equal((await bob.post(`/chats/${chat}/runs/${runId}/retry`)).status, 409)
-  // The failed answer stays beside the new one.
+  // The failed answer stays as a sibling of the new one.
   assert.deepEqual(await texts(bob, chat), ['user: two words', 'assistant: two words'])
   assert.deepEqual(
     (await bob.get(`/chats/${chat}/messages?branch=all`)).body.data.map(

@@ -18,7 +18,7 @@ const chatGoal = <G extends z.ZodType>(Goal: G) =>
     .object({ id: idOut, created_at: time, goal: Goal.nullable().describe('Null: the active branch has no goal.') })
     .meta({ id: 'ChatGoal', description: '`id` is the ID of the chat.' })
 
-/** Endpoints for the pages of chats: the caller's own pins, and the model that answers where none is named. */
+/** Endpoints for the app's chat pages. */
 export const appEndpoints = <C extends z.ZodType, G extends z.ZodType>(Chat: C, Goal: G) =>
   ({
     goal_or_none: endpoint('GET /app/chat-goals/:id', {

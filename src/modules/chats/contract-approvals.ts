@@ -11,7 +11,6 @@ export const Approval = z
   })
   .meta({ id: 'ChatApproval' })
 
-/** Tools that a person lets an agent use in a chat without being asked again. */
 export const approvalEndpoints = {
   approvals: endpoint('GET /chats/:id/approvals', {
     summary: 'List the tools you allowed for the rest of a chat',

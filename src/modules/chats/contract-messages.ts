@@ -27,9 +27,9 @@ const source = z.discriminatedUnion('kind', [
 const fileName = z.string().max(255).nullable().default(null)
 const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
 const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
-/** The parts that people send. */
+/** Parts that users can send. */
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
-/** The parts of any message: beside what people send, what models, tools and the platform add. */
+/** Parts of any message, including those added by models, tools and the server. */
 export const Part = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string() }),

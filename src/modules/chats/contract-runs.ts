@@ -63,7 +63,7 @@ export const Run = z
 
 export const Answered = Message.extend({ run: Run }).meta({ id: 'AnsweredMessage' })
 
-// ── the log of a run ─────────────────────────────────────────────────────────
+// ── run events ───────────────────────────────────────────────────────────────
 const stamp = {
   seq: z.number().int().describe('The sequence number, starting at 1, without gaps.'),
   run_id: idOut,

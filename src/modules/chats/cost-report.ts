@@ -19,7 +19,7 @@ interface Sum {
   usages: (Usage | null)[]
 }
 
-/** The cost of all branches, tries that failed included. */
+/** Includes all branches, delegated chats and failed attempts. */
 export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<typeof Cost>> {
   const { rows } = await sql<Sum>`with recursive tree(id) as (
       select ${chat.id}::ulid union all select c.id from tree t join chats c on c.parent_chat_id = t.id
@@ -29,7 +29,7 @@ export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<t
     from (
       select model, provider, cost_nano, usage from messages where chat_id in (select id from tree) and provider is not null
       union all
-      -- The judge of a goal has no message.
+      -- A goal's judge has no message.
       select s.result ->> 'model', s.result ->> 'provider', s.cost_nano, s.result -> 'usage'
         from runs r join steps s on s.run_id = r.id and s.kind = 'evaluation'
         where r.chat_id = ${chat.id} and r.goal_id is not null
@@ -53,7 +53,7 @@ export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<t
   }
 }
 
-/** A page of messages with what each and its run cost, in the order of making. */
+/** Returns a page of messages, in creation order, with their cost and that of their run. */
 export async function messageCosts(
   ctx: Context,
   { id, cursor, limit }: { id: Id; cursor?: string | undefined; limit: number },

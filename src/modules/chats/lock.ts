@@ -3,7 +3,10 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type LockedChat, chatStore } from './store.ts'
 
-/** The chat's turn, refused where it is gone or put away. */
+/**
+ * Locks the chat until the transaction ends. Throws `not_found`, `precondition_failed`, or `invalid_state` if it is
+ * archived or in the trash.
+ */
 export async function lockActiveChat(ctx: Context, id: Id): Promise<LockedChat> {
   const locked = (await chatStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== locked.updated_at.getTime()) refuse('precondition_failed')

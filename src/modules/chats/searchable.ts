@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { MOST_BODY, type Searchable } from '#infra/text/index/searchable.ts'
 import type { Id } from '#core/ids.ts'
 
-/** Chats by their titles, messages by their words; none of temporary chats. Words of tools, and of answers still being written, are out. */
+/** Indexes chats by title and messages by text. Skips temporary chats, tool output and unfinished answers. */
 export const chatSearchable: Searchable = {
   kinds: ['chat', 'message'],
 
@@ -12,7 +12,7 @@ export const chatSearchable: Searchable = {
     for (const { type, resource_id, data } of events) {
       if (resource_id === null) continue
       ids.add(resource_id)
-      // The first message may have named its chat; a new chat may be a copy that came with its messages.
+      // The first message can set the chat's title, and a copied chat comes with its messages.
       if (type === 'message.created' && typeof data.chat_id === 'string') ids.add(data.chat_id)
       if (type === 'chat.created') copied.push(resource_id)
     }

@@ -58,7 +58,6 @@ export { stopRun } from './commands/stop.ts'
 export { runToReport } from './runs/show.ts'
 export { endGoalsOf, unfinishedRunsOf } from './goals/end-all.ts'
 
-/** Takes part in running the chats of this database. */
 export const startRuns = (engine: Engine<ChatHandles>): Runs => start(engine, delegate(engine))
 
 const chat = finder('chat', async (ctx: Context<ChatHandles>, id): Promise<ChatRow | null> => {
@@ -72,7 +71,7 @@ const doors = lifecycleOf({
   channels: ({ id }) => [`chat:${id}`],
 })
 
-/** The operation that goes on when its sender does not wait: it ends as the run does. */
+/** Continues a send in the background. Ends when the run ends. */
 export const sendOperation = defineOperation<{ chat_id: Id; run_id: Id }, ChatHandles>(
   'chats.send',
   async (ctx, { chat_id, run_id }, { signal }) => {
@@ -84,7 +83,7 @@ export const sendOperation = defineOperation<{ chat_id: Id; run_id: Id }, ChatHa
         cost: (await runStore.get(ctx.db, chat_id, run_id))?.cost_nano ?? null,
         cancelled: answer.run.status === 'cancelled',
       }
-    // A server that stops lets the run be, and this waits for its end elsewhere; else somebody cancelled it.
+    // During shutdown, the run continues in another process. Otherwise the operation was canceled.
     if (runs.draining) await aborted(signal)
     else await stop(ctx, chat_id, run_id)
     throw new Error('the run was left')
@@ -92,7 +91,7 @@ export const sendOperation = defineOperation<{ chat_id: Id; run_id: Id }, ChatHa
   { repeatable: true },
 )
 const DAY_MS = 86_400_000
-/** The highest number that the column holds: nothing comes behind it. */
+/** The column's largest value, so no event follows it. */
 const LAST_SEQ = 2 ** 31 - 1
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -145,7 +144,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
         const shown = await doors.archive(ctx, { id })
         const [busy] = await runStore.unfinished(ctx.db, id)
         if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
-        // Between two turns nothing runs, and yet it goes on.
+        // A goal is still active between two turns, when no run is.
         const goal = await goalStore.active(ctx.db, id)
         if (goal)
           refuse('chat_busy', {
@@ -294,7 +293,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
   [chat],
 )
 
-/** A message that a call sends. */
+/** A message as a request sends it. */
 type Message = Omit<NewMessage, 'content' | 'budget'> & {
   content: Parameters<typeof withFiles>[2]
   max_cost_usd?: number | undefined
@@ -317,10 +316,10 @@ const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
   (await runStore.get(ctx.db, chatId, runId)) ??
   refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
 
-/** The answer when it is there, or an operation that will have it. */
+/** Returns the answer, or a background operation that will have it. */
 async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {
   const answer = background ? null : await untilAnswered(ctx, run.id)
-  // Nobody who left reads this; a client that is still there asks for the run once the server is back.
+  // During shutdown, connected clients get an error and can read the run after the restart.
   if (answer === null && !background && ctx.signal.aborted) refuse('shutting_down', { details: { run_id: run.id } })
   return answer ?? inBackground(ctx, run)
 }

@@ -16,31 +16,31 @@ interface ChatTable {
   title_source: Generated<'default' | 'auto' | 'user'>
   agent_id: Id | null
   model: string | null
-  /** The most that it may cost in all. */
+  /** Cap on the chat's total cost. */
   max_cost_nano: Generated<Nano | null>
-  /** The chat whose run handed its task to this one's agent. */
+  /** The chat whose run delegated a task to this chat's agent. */
   parent_chat_id: Generated<Id | null>
-  /** A temporary chat: only its maker sees it, and it is deleted a day after its last message. */
+  /** Visible only to its creator. Deleted a day after its last message. */
   temporary: Generated<boolean>
   head_message_id: ColumnType<Id | null, never, Id | null>
   forked_from_chat_id: Id | null
   forked_from_message_id: Id | null
-  /** The number of the newest message. */
+  /** `seq` of the newest message. */
   last_seq: Generated<number>
   last_message_at: ColumnType<Date | null, never, Date>
 }
 export type ChatRow = Selectable<ChatTable> & ResourceRow & { active_run_id: Id | null; spent_nano: Nano | null }
 
-/** The run that goes first among those that are not finished, and what was spent. */
+/** The run that executes next among the unfinished ones, and the total spend. */
 const further = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-/** The columns of a whole row, of `resources r join chats c`. */
+/** Columns of a full row, for `resources r join chats c`. */
 const chatColumns = `r.*, c.*, ${further}`
 const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
-/** A chat as whoever changes its tree or its runs holds it. */
+/** The columns needed under the chat lock, for changes to its messages or runs. */
 export interface LockedChat {
   id: Id
   status: Status
@@ -51,19 +51,19 @@ export interface LockedChat {
   model: string | null
   last_seq: number
   updated_at: Date
-  /** Whether a run goes on here or waits. */
+  /** Whether a run is active or queued. */
   busy: boolean
 }
 
 export const chatStore = {
-  /** Chats in the order of their ids; null for one that is gone. */
+  /** Returns chats in the order of `ids`; null for missing ones. */
   async find({ pool }: Postgres, ids: readonly Id[]): Promise<(ChatRow | null)[]> {
     const { rows } = await pool.query<ChatRow>({ name: 'chats_find', text: FIND, values: [[...new Set(ids)]] })
     const byId = new Map(rows.map((row) => [row.id, row]))
     return ids.map((id) => byId.get(id) ?? null)
   },
 
-  /** A chat by its id, within a transaction too. */
+  /** Returns one chat. Works inside a transaction. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
     const { rows } = await sql<ChatRow>`select ${sql.raw(chatColumns)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
@@ -80,7 +80,7 @@ export const chatStore = {
       accountId,
     }: { agentId: Id | undefined; parentId: Id | undefined; temporary: boolean; accountId: Id },
   ): Promise<ChatRow[]> {
-    // Tasks of a temporary chat are as temporary, and are asked for by its name.
+    // Tasks of a temporary chat are also temporary, and are listed by their parent's ID.
     const ownToo = temporary || parentId !== undefined
     const given = [parentId, agentId, ownToo ? accountId : undefined]
     const { shape, text, values } = resourcePageText(
@@ -105,7 +105,7 @@ export const chatStore = {
     return rows
   },
 
-  /** The chats of an account's pins before one of them, the latest pin first. */
+  /** Returns an account's pinned chats older than the pin `before`, newest pin first. */
   async pinned(
     db: Db,
     accountId: Id,
@@ -141,15 +141,15 @@ export const chatStore = {
     if (Object.keys(changes).length > 0) await db.updateTable('chats').set(changes).where('id', '=', id).execute()
   },
 
-  /**
-   * Takes the chat's turn: changes of its tree or its runs happen one after the other. The row is read anew behind
-   * the lock, for what was read before it may be old. Null when the chat is gone.
-   */
   async isTemporary(db: Db, id: Id): Promise<boolean> {
     const { rows } = await sql`select from chats where id = ${id} and temporary`.execute(db)
     return rows.length > 0
   },
 
+  /**
+   * Locks the chat until the transaction ends: changes to its messages and runs take turns. Reads the row after the lock,
+   * because earlier reads may be stale. Null if the chat was deleted.
+   */
   async lock(db: Db, id: Id): Promise<LockedChat | null> {
     const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
     if (held.length === 0) return null
@@ -160,14 +160,14 @@ export const chatStore = {
     return rows[0] ?? null
   },
 
-  /** Takes the turns of many, as far as nobody else has them now; answers which it got. */
+  /** Locks those chats that nobody else holds, and returns their IDs. */
   async lockFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
     const { rows } = await sql<{ id: Id }>`select id from resources where id = any(${ids}::ulid[]) and kind = 'chat'
       order by id for update skip locked`.execute(db)
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** Changes a chat after new messages: the head, their number, and a later `updated_at`. */
+  /** Updates head, `last_seq` and `updated_at` after new messages. */
   async grow(db: Db, id: Id, to: { head: Id; lastSeq: number; at: Date; title: string | null }): Promise<void> {
     await sql`with r as (update resources set updated_at = ${nextTime} where id = ${id})
       update chats set head_message_id = ${to.head}, last_seq = ${to.lastSeq}, last_message_at = ${to.at},

@@ -4,7 +4,7 @@ import { mismatch } from './answer-schema.ts'
 
 const many = <T>(n: number, one: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => one(i))
 
-/** Schemas of about this size, each with an answer that doesn't match it. */
+/** Schemas of roughly this size, each with a mismatched answer. */
 const kinds: Readonly<Record<string, (size: number) => [schema: Record<string, unknown>, answer: unknown]>> = {
   properties: (size) => [
     { properties: Object.fromEntries(many(size, (i) => [`p${i}`, { type: 'string' }])), type: 'object' },

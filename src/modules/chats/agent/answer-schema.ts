@@ -1,13 +1,13 @@
-/** Whether an answer is what the schema of its agent asks for: vendors promise that with more or less zeal. */
+/** Checks answers against the agent's schema, because providers don't fully enforce it. */
 import { z } from 'zod'
 import { firstOf, goesOn, sayFault } from '#core/faults/schema-faults.ts'
 
-/** Values in a schema, as often as they are looked at: a checker of many more takes seconds to make, or too deep a stack. */
+/** Maximum values in a schema, counted per visit: building a larger checker takes seconds or overflows the stack. */
 const MOST_VALUES = 2_000
-/** The same times characters of the answer. A check runs beside everyone's calls: this much takes some tens of milliseconds. */
+/** Maximum values × answer characters, which limits a check to some tens of milliseconds. */
 const MOST_WORK = 2 ** 19
 
-/** The fault of an answer, in words for people; null where it matches, or where its schema cannot be checked in bounded time. */
+/** Describes the mismatch for people. Null if the answer matches or can't be checked in bounded time. */
 export function mismatch(schema: Record<string, unknown>, text: string): string | null {
   let value: unknown
   try {
@@ -26,7 +26,6 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
     : `${field}${goesOn(fault.message)}`
 }
 
-/** Null for what no checker is made of. */
 function checkerOf(schema: Record<string, unknown>): z.ZodType | null {
   try {
     return z.fromJSONSchema(withoutPatterns(schema) as Parameters<typeof z.fromJSONSchema>[0])
@@ -35,7 +34,7 @@ function checkerOf(schema: Record<string, unknown>): z.ZodType | null {
   }
 }
 
-/** A pattern may take for ever, and a format is an annotation (JSON Schema 2020-12, validation 7.2). */
+/** Patterns can take exponential time, and `format` is an annotation (JSON Schema 2020-12, validation 7.2). */
 function withoutPatterns(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withoutPatterns)
   if (typeof node !== 'object' || node === null) return node
@@ -53,8 +52,8 @@ function withoutPatterns(node: unknown): unknown {
 }
 
 /**
- * The values of a schema, references followed; infinite for one that refers to itself or has more than `most`. Counted only so
- * far: a few references to references stand for millions.
+ * Counts a schema's values with references followed. Infinity for recursive ones or above `most`: nested references can
+ * expand to millions.
  */
 function valuesIn(root: Record<string, unknown>, node: unknown, within: readonly string[], most: number): number {
   let values = 1

@@ -9,7 +9,7 @@ import { type Part, titleOf } from '../messages/parts.ts'
 import { type RunEvent, partsOf } from '../runs/facts.ts'
 
 const words = fc.string({ unit: 'binary', maxLength: 20 })
-/** Cut anywhere, also within a surrogate pair. */
+/** Cut anywhere, even within a surrogate pair. */
 const pieces = fc
   .tuple(words, fc.array(fc.nat(40), { maxLength: 6 }))
   .map(([whole, cuts]) =>
@@ -106,7 +106,7 @@ test('an assistant message becomes one message per step, and no call is left wit
 })
 
 test('where nobody names a model, the own key comes before what is free, and a simulated one last', () => {
-  // The fields that tell one model from another here.
+  // Fields that distinguish models in this test.
   const listed = (slug: string, billing: string, releasedAt: string | null = null) =>
     ({
       slug,
@@ -126,7 +126,7 @@ test('where nobody names a model, the own key comes before what is free, and a s
   assert.equal(sensibleModel([sim, listed('big/x', 'credits'), listed('local/x', 'free')], none), 'local/x')
   assert.equal(sensibleModel([listed('sim/script', 'credits'), sim], none), 'sim/echo')
   assert.equal(sensibleModel([], none), null)
-  // A model that refuses every call comes after all that answer, a simulated one too, and before none at all.
+  // A model that refuses every call ranks last, even after a simulated one.
   const refuses =
     (...slugs: string[]) =>
     ({ slug }: { slug: string }) =>

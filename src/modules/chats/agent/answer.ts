@@ -4,8 +4,8 @@ import type { Part } from '../messages/parts.ts'
 import type { RunEvent } from '../runs/facts.ts'
 
 /**
- * Puts an answer together from chunks, and tells of each what its readers see. Deltas hold whole code points and no
- * NUL, and what is told of a part, joined, is that part.
+ * Assembles an answer from chunks and returns the events of each. Deltas are whole code points without NUL, and
+ * concatenate to the part.
  */
 export class AgentAnswer {
   readonly #messageId: string
@@ -17,7 +17,7 @@ export class AgentAnswer {
   #reasoning: { part: ReasoningPart; index: number } | null = null
   #closed = 0
 
-  /** `parts`: what it holds already, where it goes on. */
+  /** `parts`: the existing content of a continued answer. */
   constructor(messageId: string, parts: readonly Part[] = []) {
     this.#messageId = messageId
     this.parts.push(...parts)
@@ -63,7 +63,7 @@ export class AgentAnswer {
       case 'finish':
         this.finish = chunk.reason
         return []
-      // Their message has no place for them.
+      // Messages can't hold these.
       case 'citation':
       case 'image':
       case 'audio':
@@ -75,7 +75,7 @@ export class AgentAnswer {
     }
   }
 
-  /** The facts of what was held back, once no more comes. */
+  /** Flushes buffered text. */
   end(): RunEvent[] {
     return [
       ...this.#think(this.#thought.rest()),
@@ -84,7 +84,7 @@ export class AgentAnswer {
     ]
   }
 
-  /** The next call of a model begins: its words are not a part of what was said before. */
+  /** Starts the next model call: its text becomes a new part. */
   next(): void {
     this.#closed = this.parts.length
     this.#reasoning = null
@@ -130,7 +130,7 @@ type TextPart = Extract<Part, { type: 'text' }>
 type ReasoningPart = Extract<Part, { type: 'reasoning' }>
 type CallPart = Extract<Part, { type: 'tool_call' }>
 
-/** Lets text through in whole code points: half of a surrogate pair waits for the other, and NUL, which no column takes, is dropped. */
+/** Passes whole code points: buffers half of a surrogate pair and drops NUL, which PostgreSQL can't store. */
 class Gate {
   #held = ''
   pass(words: string): string {

@@ -7,8 +7,8 @@ import { answererOf } from './choose-model.ts'
 import type { AgentHandles } from './tools/handles.ts'
 
 /**
- * Refuses an answer that can't be paid or that a policy forbids, before its message is accepted for the background. It judges
- * by the new message alone: the run reserves what the whole conversation costs, as ever.
+ * Rejects a background message early if it can't be paid for or violates a policy. Checks only the new message; the run
+ * reserves the cost of the whole conversation.
  */
 export async function checkAnswer(
   ctx: Context<AgentHandles>,
@@ -23,7 +23,7 @@ export async function checkAnswer(
   try {
     await engine.completeTurn(principal, turn, { signal, payer, surface: 'chat' }).check()
   } catch (error) {
-    // Other refusals may be over before the run starts, and are reported by it.
+    // Other errors may be gone when the run starts, and it reports them.
     if (!(error instanceof Refusal) || error.status === 402 || error.code === 'policy_denied') throw error
   }
 }

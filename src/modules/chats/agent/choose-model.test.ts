@@ -30,7 +30,7 @@ test('alice sees which model answers where she chose none, and it does: the one 
   assert.match(lost.body.error.message, /`sim\/eco` doesn’t exist.* This is the default model in your settings/)
   await alice.patch('/settings', { default_model: null })
 
-  // Where a run would find none, none is named.
+  // Shows no model if a run would find none.
   const held = await alice.key({ allowed_models: ['sim/script'] })
   assert.equal((await seen(held)).body.data.model, null)
   const chat = (await alice.post('/chats', {})).body.data
@@ -63,7 +63,7 @@ test('bob sees which model answers him in a chat that alice lets him write in, a
     const sent = await bob.post(`/chats/${id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
     assert.deepEqual([sent.status, sent.body.data?.run.model], [200, model], sent.text)
   }
-  // The agent is not his to see; it answers all the same.
+  // The agent is hidden from him but still answers.
   assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
   await answers(plain.id, 'sim/echo')
   await answers(behind.id, 'sim/script')

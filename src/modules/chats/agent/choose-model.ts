@@ -10,10 +10,7 @@ import type { Id } from '#core/ids.ts'
 import type { ChatRow } from '../store.ts'
 import type { HasEndpoints } from '#modules/ai-gateway/service.ts'
 
-/**
- * The model that answers in this chat, and for which agent. A provider may be asked what it serves: a caller that holds
- * rows asks before.
- */
+/** Returns the chat's agent and model. May query a provider, so call it before locking rows. */
 export async function answererOf(
   ctx: Context<HasEndpoints>,
   chat: ChatRow,
@@ -35,8 +32,8 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promi
 }
 
 /**
- * The model of an answer: the message's, else the chat's, its agent's, the one of the account's settings, of the instance
- * (`UK_DEFAULT_MODEL`), else a sensible one of those that the caller may use. Refuses a model that the caller may not use, or where there is none.
+ * Chooses the first model set by: message, chat, agent, account settings, `UK_DEFAULT_MODEL`, `sensibleModel`.
+ * Throws if the caller can't use it or there is none.
  */
 export async function chooseModel(
   ctx: Context<HasEndpoints>,
@@ -65,11 +62,11 @@ export async function chooseModel(
   return first
 }
 
-/** The model of an answer where nothing of the chat names one; null where none can be used. */
+/** Returns the default for chats without a model. Null if the caller can use none. */
 export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
   (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
 
-/** The model that answers this caller in the chat where the message names none; null where none can be used. */
+/** Null if the caller can use none. */
 export async function modelIn(ctx: Context<HasEndpoints>, chat: ChatRow): Promise<string | null> {
   const agent = await agentOf(ctx, chat)
   return chat.model ?? agent?.model ?? defaultModel(ctx, chat.workspace_id)
@@ -79,13 +76,13 @@ async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promi
   const { endpoints, config } = ctx.engine
   const rules = rulesFor(ctx.principal, workspaceId)
   const isAllowed = (offer: Offer): boolean => rules === undefined || brokenRule(offer, { rules }) === undefined
-  // Named by the instance and not by the caller: where it cannot be had, another answers.
+  // Set by the instance, not the caller, so fall back to another model if it is unavailable.
   const ofInstance = config.defaultModel
   const refuses = (offer: Offer): boolean => endpoints.refuses(offer)
   const named = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
   if (named.some((offer) => !refuses(offer))) return ofInstance
   const models = (await endpoints.models(ctx.principal)).filter(isAllowed)
-  // Of models that all fail, the one that the instance names.
+  // If every model fails, prefer the instance's.
   if (named.length > 0 && models.every(refuses)) return ofInstance
   return sensibleModel(models, refuses)
 }
@@ -98,8 +95,8 @@ async function settingOf(ctx: Context): Promise<string | null> {
 const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
 
 /**
- * The model that answers where nobody named one: on the caller's own key before what is free before credits, of these
- * the newest. A simulated model comes after all that answer, and before those that refuse every call.
+ * Prefers the caller's own keys, then free models, then credits, newest first. Simulated models rank last, above only
+ * models that refuse every call.
  */
 export function sensibleModel(models: readonly ListedOffer[], refuses: (model: ListedOffer) => boolean): string | null {
   const speaking = models.filter(

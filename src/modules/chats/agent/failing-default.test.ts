@@ -30,7 +30,7 @@ const send = async (more: object = {}) => {
   return person.post(`/chats/${chat}/messages`, { content: 'hello', ...more })
 }
 
-/** The reasons for which a vendor refuses every call until the key, the account or the model's name changes. */
+/** Errors that persist until the key, account or model name changes. */
 const permanent = {
   'a bad key': { refuses: 'key' },
   'no credit': { refuses: 'quota' },
@@ -40,7 +40,7 @@ const permanent = {
 
 for (const [reason, behavior] of Object.entries(permanent))
   test(`after ${reason} another model is the default, in every process, until the model answers again`, async () => {
-    // A vendor of each: the one that is asked first has the newest model.
+    // Two providers; the first choice has the newest model.
     const endpoints = []
     for (const [i, slug] of ['first', 'second'].entries())
       endpoints.push(
@@ -63,11 +63,11 @@ for (const [reason, behavior] of Object.entries(permanent))
         )
       const next = await send()
       assert.deepEqual([next.status, next.body.data?.run.model], [200, spare], next.text)
-      // A test that lists models proves nothing about calls.
+      // A test that only lists models doesn't clear the failure.
       const failing = endpoints.find((one) => one.slug === slug)!
       await person.post(`${at}/${failing.id}/test`, {})
       assert.equal(await defaultIn(server.origin), spare)
-      // Someone who names the model gets it, and once it answers it is the default again.
+      // Naming the model works, and a success makes it the default again.
       const named = await send({ model: best })
       assert.deepEqual([named.status, named.body.data?.run.model], [200, best], named.text)
       for (const origin of [server.origin, other.origin])

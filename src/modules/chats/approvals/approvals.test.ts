@@ -42,7 +42,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   const stop = (who: Caller) => who.post(`/chats/${chat}/stop`)
   const held = async (who: Caller) => (await who.get(`/chats/${chat}/approvals`)).body.data
 
-  // What a person agrees to every time, what loosens the agent's limits, and what is not allowed at all is not remembered.
+  // Calls with consent, calls that loosen the agent's limits, and denied calls can't be remembered.
   const strict = await send(alice, [
     call('agents_create', { name: 'x' }),
     call('chats_permanent_delete', { id: chat }),
@@ -59,12 +59,12 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   for (const refused of [await decide(alice, strict), await decide(alice, strict, {}, 1)])
     assert.deepEqual([refused.status, refused.body.error.param], [400, 'actions.0.remember'], refused.text)
   assert.equal((await decide(alice, strict, { decision: 'deny' }, 2)).status, 400)
-  // Another member decides once, and lends nobody's rights for longer.
+  // Another member can decide once, but can't remember it for the sender.
   const others = await decide(bob, strict, {}, 2)
   assert.deepEqual([others.status, others.body.error.code], [403, 'consent_required'], others.text)
   await stop(alice)
 
-  // Both calls of it go on, the other tool is asked about.
+  // Both calls of the remembered tool continue; the other tool still asks.
   const first = await send(alice, [
     folder('one'),
     folder('two'),
@@ -85,7 +85,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   const elsewhere = await made('/chats', { workspace_id: shop, agent_id: agent })
   assert.equal((await send(alice, [folder('five')], elsewhere)).status, 'requires_action', 'and so are other chats')
 
-  // A key allows from here on what it began itself.
+  // A key's approval covers only runs that the key started.
   const key = await alice.key({ scopes: ['chat:read', 'chat:run', 'drive:write'], workspace_id: shop })
   assert.equal((await bob.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 404)
   assert.equal((await alice.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 200)
@@ -101,7 +101,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   const far = await alice.key({ scopes: ['chat:read', 'chat:run'], workspace_id: alice.workspaceId })
   assert.equal((await far.get(`/chats/${chat}/approvals`)).status, 404)
 
-  // Denied meanwhile, and asked about again: what was said before the change is over.
+  // A policy change to deny and back ends the earlier approval.
   const change = (policies: Record<string, string>) => alice.patch(`/agents/${agent}`, { tools: tools(policies) })
   assert.equal((await change({ ...asks, 'drive.create_folder': 'deny' })).status, 200)
   assert.deepEqual(await held(alice), [])
@@ -110,7 +110,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   assert.equal((await send(key, [folder('eleven')])).status, 'requires_action')
   await stop(alice)
 
-  // Changed while its question waits, it is another agent than the one that asked.
+  // An agent changed while its action is pending counts as another agent.
   const shown = await send(alice, [folder('shown')])
   assert.equal((await alice.patch(`/agents/${agent}`, { system_prompt: 'Do as mallory says.' })).status, 200)
   const late = await decide(alice, shown)
@@ -118,7 +118,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   assert.deepEqual(await held(alice), [])
   await stop(alice)
 
-  // A viewer and an ex-member decide nothing.
+  // Viewers and former members can't decide.
   const waiting = await send(alice, [folder('twelve')])
   await alice.delete(`/workspaces/${shop}/members/${bob.id}`)
   assert.equal((await decide(bob, waiting)).status, 404)
@@ -148,7 +148,7 @@ test('no agent allows itself a tool, and no run that nobody watches is spared th
   await alice.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
   assert.equal((await alice.get(`/chats/${chat}/approvals`)).body.data.length, 1)
 
-  // A goal goes on by itself.
+  // Goals continue without a person.
   await alice.post(`/chats/${chat}/goal`, {
     objective: script([call('drive_create_folder', { name: 'b' })], [say('x')]),
     max_turns: 1,
@@ -187,7 +187,7 @@ test('a tool of an outside server that has come to say that it is something else
       ({ status }) => status !== 'queued' && status !== 'running',
     )
   }
-  /** What the server says of itself is asked for again, as it is every few minutes. */
+  /** Clears the cached listing, which otherwise expires after a few minutes. */
   const says = (said: object) => {
     outside.counts(said)
     server.app.engine.outsideTools.clear()
@@ -210,7 +210,7 @@ test('a tool of an outside server that has come to say that it is something else
   says({ inputSchema: turned })
   assert.equal((await count()).status, 'completed', 'the same in another order is the same')
 
-  // Changed while its question waits, what was allowed is not what would be done.
+  // An approval doesn't cover a tool whose description changed while its action was pending.
   says({ description: 'Counts for ever.' })
   for (const remember of ['chat', undefined] as const) {
     const waiting = await count()

@@ -1,4 +1,4 @@
-/** Tools that a person lets an agent use in a chat without being asked again: in their own rights, and no others'. */
+/** Tools allowed for the rest of a chat. An approval applies only to runs of the account that gave it. */
 import { type Generated, type Selectable, sql } from 'kysely'
 import type { z } from 'zod'
 import type { Context } from '#infra/context.ts'
@@ -21,25 +21,25 @@ interface ApprovalTable {
   id: Id
   chat_id: Id
   account_id: Id
-  /** The key that gave it, whose runs alone it is for; null: the person was signed in. */
+  /** The key that gave the approval, which then covers only its runs; null: given in a session. */
   key_id: Id | null
   agent_id: Id
   agent_version: number
   tool: string
-  /** The tool's description when it was approved. */
+  /** The tool's definition hash when it was approved. */
   definition: string | null
   created_at: Generated<Date>
 }
 export type ApprovalRow = Selectable<ApprovalTable>
 
-/** The approvals `a` that hold: their agent `g` is as it was when they were given. */
+/** Valid approvals: an approval ends when its agent's version changes. */
 const holding = sql`chat_approvals a join agents g on g.id = a.agent_id and g.version = a.agent_version`
 
 const keyOf = ({ credential }: Principal): Id | null => (credential.kind === 'key' ? credential.id : null)
 
 /**
- * Whether the run may use the tool without asking. Only what a person's message began: nobody watches the others. A tool
- * that has come to say that it is something else ends what was allowed under its name.
+ * Returns whether the run can use the tool without asking. Only for runs started by a person's message, and only while
+ * the tool's definition is unchanged.
  */
 export async function isApproved(
   db: Db,
@@ -58,7 +58,7 @@ export async function isApproved(
   return over.length < rows.length
 }
 
-/** Remembers that the caller allows what this action does, for as long as the chat and this version of the agent last. */
+/** Saves an approval for the pending action's tool, for this chat and this agent version. */
 export async function approve(ctx: Context, run: RunRow, action: PendingAction, param: string): Promise<void> {
   const { principal, db } = ctx
   if (action.can_remember !== true || run.agent_id === null)
@@ -95,7 +95,7 @@ export const showApproval = ({ id, chat_id, agent_id, tool, created_at }: Approv
 })
 
 export const approvals = {
-  /** The caller's approvals that hold; a key is told of its own. */
+  /** Lists the caller's valid approvals. A key sees only its own. */
   async list(
     { db, principal }: Context,
     chatId: Id,
@@ -108,7 +108,7 @@ export const approvals = {
     return rows
   },
 
-  /** Revokes any of the caller's approvals: to be asked again is not a right that a key could lack. */
+  /** Deletes any approval of the account: revoking needs no extra permission. */
   async revoke({ db, principal }: Context, chatId: Id, id: Id): Promise<void> {
     const { rows } = await sql`delete from chat_approvals
       where id = ${id} and chat_id = ${chatId} and account_id = ${principal.accountId} returning id`.execute(db)

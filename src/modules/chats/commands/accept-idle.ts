@@ -11,13 +11,13 @@ import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** Characters of the content of a message that goes with others. */
+/** Maximum characters for a message sent in a batch. */
 const LONGEST = 100_000
 
 /**
- * Takes a message into a chat that is idle, as a caller found it: those of one moment in one statement, which writes
- * nothing where the chat has changed since. The first word of an answer waits for every round trip, and hundreds that
- * begin at once wait for one another's. Null where it is to be taken in under the chat's lock.
+ * Accepts a message in an idle chat, batched with others in one statement: round trips delay the first token, and
+ * hundreds of runs starting at once would wait for each other.
+ * Null if the chat changed since it was read or the message needs the chat lock.
  */
 export async function acceptIdle(
   ctx: Context<ChatHandles>,
@@ -32,7 +32,7 @@ export async function acceptIdle(
   if (content.length > LONGEST) return null
   const parentId = sent.parent_id === undefined ? chat.head_message_id : sent.parent_id
   const at = ctx.now()
-  // Its line and its depth are its parent's, which the statement knows.
+  // The statement reads the parent's line and depth.
   const { input, output } = messagesOf(ctx, chat, { parentId, parent: null, content: sent.content, at, waits: false })
   const made = {
     ...behalfOf(ctx.principal),
@@ -64,7 +64,7 @@ export async function acceptIdle(
         }),
       ),
     }),
-    // The words said before in a chat that is idle stay as they are.
+    // An idle chat's earlier messages don't change.
     parentId === null ? [] : messageStore.said(engine.postgres, parentId).catch(() => null),
   ])
   if (place === null) return null
@@ -88,7 +88,7 @@ export async function acceptIdle(
   return run
 }
 
-/** A person's message to a chat where nothing runs, by itself: nothing else is to be as durable as it. */
+/** True for a person's message to an idle chat, outside a larger transaction. */
 const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, sent: NewMessage): boolean =>
   db === engine.postgres.db &&
   unchangedSince === null &&

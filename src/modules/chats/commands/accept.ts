@@ -16,20 +16,17 @@ import { insertSent } from '../runs/sent-store.ts'
 import { stopAll } from './stop.ts'
 
 const MOST_WAITING = 100
-/** Runs that stand above one another, each begun by a tool of the one above it. */
+/** Maximum depth of delegation. */
 const MOST_DEPTH = 5
 
-/**
- * Takes a message in: the message, the answer to come and the run that writes it are durable when this resolves. The
- * run begins at once in this process when the chat is idle.
- */
+/** Saves the message, the pending answer and the run. The run starts in this process at once if the chat is idle. */
 export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: NewMessage): Promise<RunRow> {
   const answerer = await answererOf(outer, chat, sent.model)
   const run = await acceptIdle(outer, chat, sent, answerer)
   return run ?? acceptHeld(outer, chat, sent, answerer.model)
 }
 
-/** The same under the chat's lock, whatever goes on there. */
+/** Accepts the message under the chat lock, idle or not. */
 async function acceptHeld(
   outer: Context<ChatHandles>,
   chat: ChatRow,
@@ -71,7 +68,7 @@ async function acceptHeld(
     await ctx.emit(messageEvent(input, locked.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })
-  // Nothing can be run before a larger transaction around this one is durable.
+  // The run can start only after an enclosing transaction commits.
   outer.afterCommit(() => {
     beginOrWake(outer, done.claim)
     if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
@@ -82,7 +79,7 @@ async function acceptHeld(
 const automationBehind = ({ principal: { credential } }: Context): Id | null =>
   credential.kind === 'server' ? (credential.automationId ?? null) : null
 
-/** The run whose agent sends this, if one does. Agents that send to one another come to an end. */
+/** Returns the calling agent's run, if any. Throws `limit_reached` when agents delegate too deeply. */
 async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
   const id = credential.kind === 'server' ? credential.run?.id : undefined
   const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
@@ -94,7 +91,7 @@ async function runAbove({ db, principal: { credential } }: Context): Promise<Pic
   return run ?? null
 }
 
-/** Makes room as `on_busy` says; answers the runs that are still to be waited for. */
+/** Applies `on_busy`. Returns the runs that still have to end. */
 async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRow[]> {
   const busy = await runStore.unfinished(ctx.db, chatId)
   if (busy.length > 0 && onBusy === 'reject')

@@ -1,4 +1,4 @@
-/** Creates many chats at once, each with its first message and the run that answers it, in a few statements for all. */
+/** Creates many chats, each with a first message and its run, in a few statements. */
 import { sql } from 'kysely'
 import { type AgentRow, readableAgent } from '#modules/agents/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
@@ -17,7 +17,7 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import { newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** Leave to open a chat with an agent, and the model that answers there. */
+/** Permission to open a chat with an agent, and the model to use. */
 export interface NewChatPermit {
   ctx: Context
   workspaceId: Id
@@ -25,7 +25,7 @@ export interface NewChatPermit {
   model: string
 }
 
-/** Whether they may say something to this agent in a new chat here; refuses where they may not. */
+/** Throws if the caller can't start a chat with this agent here. */
 export async function permitNewChat(
   ctx: Context<ChatHandles>,
   workspaceId: Id,
@@ -46,14 +46,14 @@ export interface NewChat {
   budget: Nano | null
 }
 
-/** Chats that were opened: `begin` their runs once the transaction is durable. */
+/** Call `begin` after the transaction commits. */
 export interface CreatedChats {
-  /** The runs, in the order of the chats. */
+  /** In the order of the chats. */
   runs: RunRow[]
   begin(): void
 }
 
-/** Opens them within the transaction. All or none: what one of them may not do was judged before. */
+/** Creates all chats or none, within the transaction. Permissions were checked by `permitNewChat`. */
 export async function bulkCreate(
   engine: Engine<ChatHandles>,
   db: Db,
@@ -141,7 +141,7 @@ export const chatCreated = ({ id, workspace_id }: { id: Id; workspace_id: Id }) 
   data: { id, workspace_id, status: 'active' },
 })
 
-/** Inserts chats with their register, and as they stand after their first message and the answer to come. */
+/** Inserts chats and their register rows, with head and counters as after their first message and answer. */
 async function insertChats(
   db: Db,
   chats: readonly { id: Id; workspace_id: Id; created_by: Id; title: string; agent_id: Id; head: Id }[],

@@ -10,14 +10,13 @@ import { type ChatRow, chatStore } from '../store.ts'
 import { keepChat } from '../temporary/temporary.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
-/** The fields of a chat that a person may change. */
 export interface ChatChanges {
   title?: string | undefined
   agent_id?: Id | null | undefined
   model?: string | null | undefined
   max_cost_usd?: number | null | undefined
   head_message_id?: Id | undefined
-  /** A temporary chat is kept from now on. */
+  /** Makes a temporary chat permanent. */
   temporary?: false | undefined
 }
 
@@ -48,7 +47,7 @@ export async function changeChat(
     const was = (await chatStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     await tellOfChat(ctx, register, 'updated')
     if (temporary === undefined || !was.temporary) return was
-    // To the others of its workspace, and to the search, it is new.
+    // The chat is new to the workspace and to search.
     for (const one of [id, ...(await keepChat(ctx.db, id))]) await tellOfChat(ctx, { ...register, id: one }, 'created')
     return { ...was, temporary: false }
   })

@@ -22,8 +22,8 @@ decided and why, facts, names, figures, file names and open questions. Leave out
 the language of the conversation. Output only the summary.`
 
 /**
- * Begins the chat anew with a summary of its active branch, which a model writes; the old branch stays as it is. The
- * call has its own line of cost, on the message.
+ * Starts a new branch from a model's summary of the active one, which is kept. The call's cost is on the summary
+ * message.
  */
 export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model: string | undefined) {
   const { engine, principal } = outer
@@ -80,7 +80,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       depth: 0,
       seq: locked.last_seq + 1,
       run_id: null,
-      // The summary of what was said before stands to the model as something that it is told.
+      // The model reads the summary as user input.
       role: 'user' as const,
       status: 'completed' as const,
       content: [{ type: 'compaction' as const, summary, until_message_id: head }],

@@ -11,7 +11,7 @@ import { claimNext } from '../runs/transitions.ts'
 import { lockActiveChat } from '../lock.ts'
 import { chatStore } from '../store.ts'
 
-/** Decides calls that a run waits with; once none is left it goes on. */
+/** Applies decisions to a run's pending calls. The run continues once none is pending. */
 export async function decide(
   outer: Context<ChatHandles>,
   chatId: Id,
@@ -41,7 +41,7 @@ export async function decide(
   })
 }
 
-/** Writes down who let the run call what. The workspace of a temporary chat is not told. */
+/** Audits who allowed which call. Temporary chats are kept out of the workspace's log. */
 async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<void> {
   const allowed = decisions.filter(({ decision, output }) => decision === 'allow' && output === undefined)
   if (allowed.length === 0) return
@@ -55,7 +55,7 @@ async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decis
       details: {
         chat_id: run.chat_id,
         agent_id: run.agent_id,
-        // In whose rights it is called.
+        // The account that the call acts for.
         account_id: run.account_id,
         tool,
         kind,
@@ -66,12 +66,12 @@ async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decis
   }
 }
 
-/** Remembers what is to be, and answers what follows from it: other calls of these tools that the run waits with. */
+/** Saves remembered approvals. Returns decisions for the run's other pending calls of these tools. */
 async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[]): Promise<Decision[]> {
   const tools = new Set<string>()
   for (const [i, { id, decision, output, remember }] of decisions.entries()) {
     const action = run.pending_actions.find((one) => one.id === id)
-    // One that the run does not wait with is refused where it is decided.
+    // `decideCalls` rejects unknown actions.
     if (remember === undefined || action === undefined) continue
     const param = `actions.${i}.remember`
     if (decision !== 'allow' || output !== undefined)
@@ -85,8 +85,9 @@ async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[
 }
 
 /**
- * A call that needs a person's consent is done in the rights of whoever the run works for: they alone allow it, by a
- * session or by a key that could do it itself. Anybody who may run the chat denies it.
+ * Calls that need consent act for the run's sender, so only the sender can allow them, in a session or with a key that
+ * could make the call.
+ * Everyone who can run the chat can deny them.
  */
 function checkDecider({ engine, principal }: Context<ChatHandles>, run: RunRow, { id, decision }: Decision): void {
   const action = run.pending_actions.find((one) => one.id === id)

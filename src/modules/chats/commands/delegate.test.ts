@@ -62,7 +62,7 @@ test('an agent hands a task to another, which does it in a chat of its own; what
   assert.ok(run.children_cost_usd > 0 && run.children_cost_usd < run.cost_usd)
   assert.equal((await alice.get(`/chats/${chat}/cost`)).body.data.cost_usd, run.cost_usd)
   assert.equal((await alice.get(`/chats/${chat}`)).body.data.spent_usd, run.cost_usd)
-  // The ledger has each call once, whatever it counts for.
+  // The ledger counts each call once, whatever budgets it counts toward.
   const day = (await alice.get(`/workspaces/${alice.workspaceId}`)).body.data.spent_usd
   assert.equal(day, run.cost_usd)
 
@@ -97,7 +97,7 @@ test('nobody gets by way of another agent what he may not do himself, and no tas
   const titles = (await alice.get('/chats?limit=100')).body.data.map(({ title }: { title: string }) => title)
   assert.ok(!titles.includes('forbidden'))
 
-  // An agent from another workspace, whose tools others may choose, does only what the one above it may do too.
+  // An agent from another workspace can do only what its parent agent can do too.
   const bob = await server.person('Bob')
   const foreign = await agentOf('Foreign', { tools: bold }, bob)
   const refused = await alice.patch(`/agents/${boss.id}`, over(foreign))
@@ -121,7 +121,7 @@ test('a task has what is left of the budget of its run, and of its chat', async 
   const helper = await agentOf('Spender')
   const boss = await agentOf('Saver', over(helper))
   const chat = await chatOf(boss)
-  // The first call of the model reports 45,000 tokens, 0.09 USD; the task is one of 30,000 bytes, 0.03 USD and more.
+  // The model's first call reports 45,000 tokens, 0.09 USD. The task has 30,000 bytes, over 0.03 USD.
   const usage = { input_tokens: 10, output_tokens: 45_000 }
   const turns = [[hand(helper, 'word'.repeat(7_500))], [say('too dear')]]
   const said = await send(chat, JSON.stringify({ turns, usage }), { max_cost_usd: 0.12 })
@@ -190,7 +190,7 @@ test('a task that failed is tried again by a person: it is theirs then, and goes
   const helper = await agentOf('Unlucky')
   const boss = await agentOf('Done', over(helper))
   const chat = await chatOf(boss)
-  // Longer than it takes until it is looked for tasks that nobody waits for.
+  // Longer than the interval of the sweep for abandoned tasks.
   const task = script([say('x'), { delay_ms: 2_000 }, { error: { type: 'server_error', message: 'no paper' } }])
   const said = await send(chat, script([hand(helper, task)], [say('It went wrong.')]))
   const { output } = results(said.body.data)[0]!

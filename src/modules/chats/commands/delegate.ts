@@ -1,4 +1,4 @@
-/** A task that an agent hands to another one: a run of its own, in a chat of its own, below the run that hands it on. */
+/** Delegated tasks: each is a run in a new chat, below the delegating run. */
 import { agentWithin } from '#modules/agents/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
 import { sqlState } from '#infra/postgres/client.ts'
@@ -18,14 +18,14 @@ import { insertChat } from './post-message.ts'
 import { mistake } from '../messages/tool-calls.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Tasks of one run at most. */
+/** Maximum tasks per run. */
 const MOST_TASKS = 32
-/** The longest time that a timer takes: a task lasts as long as its run. */
+/** The longest timer delay: a task can last as long as its run. */
 const EVER_MS = 2 ** 31 - 1
 
 /**
- * Sees a task to its end, wherever its run is: handed on once however often this call is made. Answers what the other
- * agent said last; or where it waits for a person.
+ * Delegates a task once, even if the call repeats, and waits for its end in any process.
+ * Returns the other agent's last message, or where the task waits for a person.
  */
 export const delegate =
   (engine: Engine<ChatHandles>): Delegate =>
@@ -61,7 +61,7 @@ export const delegate =
     }
   }
 
-/** Hands a task on, in the rights of the run that does so. */
+/** Starts the task's run with the delegating run's permissions. */
 async function handOn(
   engine: Engine<ChatHandles>,
   agentId: Id,
@@ -75,7 +75,7 @@ async function handOn(
   try {
     return await acting.transaction((ctx) => begin(ctx, run, agentId, task, key))
   } catch (error) {
-    // Handed on by this very call meanwhile, in another process.
+    // Another process delegated it for the same call.
     const known = sqlState(error) === '23505' && (await runStore.delegated(engine.postgres.db, run.id, key))
     if (known) return known
     throw error
@@ -97,7 +97,7 @@ async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: 
   return accept(ctx, chat, {
     content: [{ type: 'text', text: task }],
     on_busy: 'enqueue',
-    // A model of the agent's own is the new chat's default.
+    // The agent's model, if set, is the new chat's default.
     ...(agent.model === null && { model: run.model }),
     call: key,
   })

@@ -8,23 +8,22 @@ import type { Claim } from '../runs/transitions.ts'
 import type { LockedChat } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
-/** A message as it is to be taken in. */
 export interface NewMessage {
   content: Part[]
   parent_id?: Id | null | undefined
   model?: string | undefined
   on_busy: OnBusy
-  /** The most that the run may spend; null: what its chat and its payer may. */
+  /** The run's spend cap; null: only the chat's and payer's caps apply. */
   budget?: Nano | null
-  /** The automation's run that says it. */
+  /** The automation run that sends the message. */
   automationRunId?: Id
-  /** The call of the run above that hands this on as a task. */
+  /** The parent run's tool call that delegates this task. */
   call?: string
-  /** The goal that it is a turn of. */
+  /** The goal that this message is a turn of. */
   goalId?: Id
 }
 
-/** A run as it begins: here and now, or with the next turn that is free. */
+/** Columns of a new run, running or queued. */
 export const newRunColumns = (
   { processId }: Pick<Engine, 'processId'>,
   { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
@@ -41,7 +40,7 @@ export const newRunColumns = (
   updated_at: at,
 })
 
-/** A message and the answer to it that is to come. */
+/** Builds the user message and its pending answer. */
 export function messagesOf(
   { principal }: Context,
   chat: Pick<LockedChat, 'id' | 'last_seq'>,
@@ -75,7 +74,7 @@ export function messagesOf(
   return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
 }
 
-/** The answer to a message, as it is to come. */
+/** Builds the pending answer to a message. */
 export function answerTo(
   chat: Pick<LockedChat, 'id'>,
   to: Parent & { id: Id },
@@ -111,7 +110,7 @@ const BLANK = {
   created_by: null,
 }
 
-/** Runs here what this process has claimed; a server that stops tells the others of what waits. Call it after the commit. */
+/** Starts a claimed run here. While draining, wakes other processes instead. Call it after the commit. */
 export function beginOrWake({ engine }: Context<ChatHandles>, claimed: Claim | null): void {
   const { runs } = engine
   if (claimed) runs.begin(claimed)

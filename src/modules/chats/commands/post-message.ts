@@ -15,7 +15,7 @@ import { type ChatRow, chatStore } from '../store.ts'
 import { checkKept, isHidden, isTemporary } from '../temporary/temporary.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
-/** A chat that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+/** Returns a chat referenced by another resource. Throws `not_found` with `param` if it is missing or unreadable. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
   const row = await chatStore.get(ctx.db, id)
   const gone = { param, message: absent('chat', id) }
@@ -25,7 +25,7 @@ export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<
   return row
 }
 
-/** The message that an automation says: in this chat, or in a new one of the agent. */
+/** A message from an automation, to `chatId` or to a new chat with the agent. */
 export interface Post {
   workspaceId: Id
   chatId: Id | null
@@ -36,7 +36,7 @@ export interface Post {
   budget: Nano | null
 }
 
-/** Whether the caller may say it now. It takes its time where a provider does, so it comes before rows are held. */
+/** Throws if the caller can't post. Call it before locking rows, because it may wait for a provider. */
 export async function checkPost(
   ctx: Context<ChatHandles>,
   { workspaceId, chatId, agentId }: Pick<Post, 'workspaceId' | 'chatId' | 'agentId'>,
@@ -48,7 +48,7 @@ export async function checkPost(
   else await answererOf(ctx, await chatFor(ctx, chatId))
 }
 
-/** Says it in the caller's rights, within the caller's transaction: the run that answers is there when that is durable. */
+/** Posts with the caller's permissions in the caller's transaction. */
 export async function postMessage(
   ctx: Context<ChatHandles>,
   { workspaceId, chatId, agentId, title, text, ...by }: Post,
@@ -67,7 +67,7 @@ export async function postMessage(
   })
 }
 
-/** `parent`: the chat whose run hands its task to the agent of this one, which is as temporary. */
+/** `parent`: the chat whose run delegates to this chat's agent. The new chat inherits whether it is temporary. */
 export async function insertChat(
   ctx: Context,
   workspaceId: Id,
@@ -95,11 +95,11 @@ export interface Outcome {
   error: RunRow['error']
 }
 
-/** The states of runs; those that are gone are absent. */
+/** Deleted runs are absent. */
 export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
   new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
 
-/** The cost of the runs that postMessage began for each run of an automation, all attempts; absent where unknown. */
+/** Sums the cost of all attempts per automation run. Runs without a known cost are absent. */
 export async function spentFor(db: Db, automationRunIds: readonly Id[]): Promise<Map<Id, Nano>> {
   const { rows } = await sql<{
     id: Id

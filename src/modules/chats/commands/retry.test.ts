@@ -9,7 +9,7 @@ const bob = await server.person('Bob')
 const failing = script({ error: { type: 'server_error', message: 'no paper' } })
 const made = async (path: string, body: object): Promise<string> => (await alice.post(path, body)).body.data.id
 
-/** Sends what fails; answers where that run is tried again. */
+/** Sends a message that fails, and returns its retry URL. */
 async function failed(chat: string, more: object = {}): Promise<string> {
   const { body } = await alice.post(`/chats/${chat}/messages`, { content: failing, ...more })
   return `/chats/${chat}/runs/${body.error.details.run_id}/retry`
@@ -61,7 +61,7 @@ test('a message that named a model keeps it in each retry, whatever its chat has
     }
     assert.equal((await beyond.post(at, {})).body.error?.message, 'no paper')
     assert.deepEqual(await modelNow(), ['failed', 'sim/script', 2])
-    // Nobody listens at Alice's own provider.
+    // Nothing listens at Alice's provider.
     const slug = `mute-${path.length}`
     const endpoint = {
       slug,

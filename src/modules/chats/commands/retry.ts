@@ -12,8 +12,8 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { answerTo, beginOrWake } from './fresh-run.ts'
 
 /**
- * A new attempt of a failed run, with an answer of its own beside the failed one: by the model named here, else by the one
- * that the message named, else by the chat's as it is now.
+ * Starts a new attempt of a failed run. Its answer is a sibling of the failed one.
+ * Uses the model named here, else the message's, else the chat's current model.
  */
 export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer

@@ -6,10 +6,13 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { chatStore } from '../store.ts'
 import { cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
 
-/** The time that a run may take to end by itself. Stopped runs must have ended within 10 s. */
+/** Time for a run to stop cooperatively. Stopped runs must end within 10 s. */
 const GRACE_MS = 5_000
 
-/** Ends the runs that wait and asks those that run to stop; answers the latter. Tell `Runs.stop` after the commit. */
+/**
+ * Cancels waiting runs and asks running ones to stop. Returns the running ones: pass them to `Runs.stop` after the
+ * commit.
+ */
 export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[]): Promise<RunRow[]> {
   const running: RunRow[] = []
   for (const run of runs) {
@@ -20,7 +23,7 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
   return running
 }
 
-/** Stops a run for the server itself, which asks nobody: only where it goes on. */
+/** Stops an unfinished run on behalf of the server. */
 export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
   const done = await engine.postgres.db.transaction().execute(async (db) => {
     if ((await chatStore.lock(db, chatId)) === null) return null
@@ -35,14 +38,14 @@ export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id
   await ensureStopped({ engine }, done.run)
 }
 
-/** Sees a run to its end that was asked to stop: by itself, else by taking it from a process that does not answer. */
+/** Waits for a stopping run, then takes it from a process that doesn't respond. */
 export async function ensureStopped(
   { engine }: { engine: Engine<ChatHandles> },
   { id, chat_id }: RunRow,
 ): Promise<void> {
   const { runs } = engine
   runs.stop([id])
-  // Also when the caller has left: what was begun is done.
+  // Finishes even if the caller disconnects.
   if ((await untilSettled(engine, id, GRACE_MS, new AbortController().signal)) !== null) return
   const next = await engine.postgres.db.transaction().execute(async (tx) => {
     if ((await chatStore.lock(tx, chat_id)) === null) return null

@@ -22,7 +22,7 @@ const texts = async (who: Caller, chat: string, query = ''): Promise<string[]> =
     (row: { role: string; text: string }) => `${row.role}: ${row.text}`,
   )
 
-/** A chat with two branches behind its first answer. */
+/** Returns a chat with two branches after its first answer. */
 async function branched(): Promise<{ chat: string; first: string; left: string; right: string }> {
   const chat = (await alice.post('/chats', { model: 'sim/echo', title: 'Plans' })).body.data.id
   const first = (await say(alice, chat, 'one')).id

@@ -8,21 +8,21 @@ import { messageStore } from '../messages/message-store.ts'
 import { showChat } from '../show.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
-/** Messages of one copy. More would hold the chat for too long. */
+/** Maximum messages per copy, to limit how long the chat stays locked. */
 const MOST = 50_000
 
 export interface Copied {
   workspaceId: Id
-  /** Undefined: the chat's own, where it lives in the workspace that the copy goes to. */
+  /** Undefined: the chat's agent, if the copy stays in the same workspace. */
   agentId?: Id
-  /** The message with which the copied path ends. Undefined: every branch, or the active one of a fork. */
+  /** Last message of the copied branch. Undefined: every branch, or a fork's active branch. */
   upTo: Id | undefined
   kind: 'copy' | 'fork'
 }
 
 /**
- * A chat of its own with the same messages. They keep their words and lose their runs: what they cost was paid in the
- * chat they come from. Reading there is what `permit` checked; writing where it goes is checked here.
+ * Copies messages into a new chat, without runs and costs: those belong to the source.
+ * Read access was checked by `permit`; write access to the target is checked here.
  */
 export async function copyChat(outer: Context, source: ChatRow, { workspaceId, agentId, upTo, kind }: Copied) {
   checkTarget(outer, workspaceId, 'chat:write')
@@ -31,7 +31,7 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
   if (agentId !== undefined && readable === null) refuse('not_found', { param: 'agent_id', message: absent('agent') })
   const kept = readable !== null && (agentId !== undefined || readable.workspace_id === workspaceId) ? readable : null
   return outer.transaction(async (ctx) => {
-    // Held, so that no branch grows while it is copied.
+    // Locked, so that no branch grows during the copy.
     const locked = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
     if (upTo !== undefined && !(await messageStore.get(ctx.db, source.id, upTo)))
       refuse('not_found', { param: 'message_id', message: 'The message doesn’t exist in this chat.' })
@@ -48,7 +48,7 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
       title: source.title,
       title_source: 'user',
       agent_id: kept?.id ?? null,
-      // An agent that stays behind leaves its model.
+      // If the agent can't come along, the copy uses its model.
       model: source.model ?? (kept === null ? (readable?.model ?? null) : null),
       ...(kind === 'fork' && { forked_from_chat_id: source.id, forked_from_message_id: end }),
     })

@@ -13,10 +13,10 @@ import { shorten } from '#core/text/shorten.ts'
 
 export type Format = 'markdown' | 'json' | 'html'
 
-/** Read at once: a message may hold a megabyte. */
+/** Messages read at once: one can have a megabyte. */
 const PAGE = 20
 
-/** The writer of a transcript, called once before, once per message, once after. Attachments are in it. */
+/** Writes a transcript with its attachments: `before`, each message, then `after`. */
 interface Writer {
   type: string
   suffix: string
@@ -25,7 +25,7 @@ interface Writer {
   after: string
 }
 
-/** The transcript of the active branch, or of all of them, as a file; read and sent page by page. */
+/** Streams the transcript of the active branch or of all branches, page by page. */
 export function exportChat(ctx: Context, chat: ChatRow, format: Format, branch: 'active' | 'all'): Bytes {
   const writer = writers[format]
   return {
@@ -110,7 +110,7 @@ function markdownOf(part: Part): string {
   }
 }
 
-/** A text fenced by more backticks than there are inside. */
+/** Wraps a text in a fence with more backticks than the text has. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)

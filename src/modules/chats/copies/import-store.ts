@@ -15,11 +15,11 @@ interface ImportedChatTable {
   chat_id: Id
 }
 
-/** The origin of an imported chat: its name there, and the workspace that it was brought into. */
+/** Where an imported chat came from, and the workspace it was imported into. */
 export type Origin = Omit<ImportedChatTable, 'chat_id'>
 
 export const importStore = {
-  /** The chat that this became, where it still is in that workspace. */
+  /** Returns the imported chat if it is still in that workspace. */
   async find(db: Db, { workspace_id, source, external_id }: Origin): Promise<Id | null> {
     const row = await db
       .selectFrom('imported_chats as i')
@@ -33,9 +33,9 @@ export const importStore = {
     return row?.chat_id ?? null
   },
 
-  /** Throws `23505` where another one was kept meanwhile. */
+  /** Throws `23505` if a concurrent import saved the same origin. */
   async keep(db: Db, origin: Origin, chatId: Id): Promise<void> {
-    // One that was moved to another workspace is not in the way.
+    // A chat moved to another workspace doesn't block a new import.
     await sql`delete from imported_chats i using resources r
       where r.id = i.chat_id and r.workspace_id <> i.workspace_id and i.workspace_id = ${origin.workspace_id}
         and i.source = ${origin.source} and i.external_id = ${origin.external_id}`.execute(db)

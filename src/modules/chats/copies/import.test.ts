@@ -22,7 +22,7 @@ test('an import keeps to the rights of its caller, and to the order of what it i
     const refused = await alice.post('/chats/import', wrong)
     assert.deepEqual([refused.status, refused.body.error.param], [400, param])
   }
-  // Two at once make one.
+  // Concurrent imports create one chat.
   const both = await Promise.all([1, 2, 3].map(() => bob.post('/chats/import', chat)))
   assert.deepEqual(
     both.map(({ status }) => status),
@@ -30,7 +30,7 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   )
   assert.equal(both.filter(({ body }) => body.data.created).length, 1)
   assert.equal(new Set(both.map(({ body }) => body.data.id)).size, 1)
-  // It is known by where it comes from, whatever its time is.
+  // An import is identified by its origin, whatever its time.
   const { id } = both[0]!.body.data
   for (const created_at of ['2025-01-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z']) {
     const again = (await bob.post('/chats/import', { ...chat, created_at })).body.data
@@ -45,7 +45,7 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   await bob.delete(`/chats/${made.id}`)
   await bob.delete(`/chats/${made.id}/permanent-delete`)
   assert.ok((await bob.post('/chats/import', fresh)).body.data.created, 'what was deleted for good is brought again')
-  // Files that the importer may not read go along with nothing.
+  // Files that the importer can't read are rejected.
   const secret = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('x'), 'x.txt')
   const stolen = { ...fresh, external_id: 'z', messages: [{ ...message, files: [secret.body.data.id] }] }
   const refused = await bob.post('/chats/import', stolen)
@@ -54,7 +54,7 @@ test('an import keeps to the rights of its caller, and to the order of what it i
     (await bob.post('/chats/import', { ...stolen, dry_run: true })).body.data.created,
     'and nothing was kept of it',
   )
-  // The same chat of somebody else is another one.
+  // Another user's import of the same chat is separate.
   assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
 })
 

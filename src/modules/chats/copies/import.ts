@@ -9,7 +9,7 @@ import type { Part } from '../messages/parts.ts'
 import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
-/** The most files of an import: each is looked up, in one transaction. */
+/** Maximum files per import: each is looked up in one transaction. */
 const MOST_FILES = 1_000
 
 interface GivenMessage {
@@ -32,10 +32,7 @@ export interface GivenChat {
   dry_run: boolean
 }
 
-/**
- * A chat with the messages that it had elsewhere, once: by its source and its id there, whatever else is given. `dry_run` says
- * whether it is there.
- */
+/** Imports a chat once per source and external ID. `dry_run` only reports whether it exists. */
 export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
   const named = given.messages.reduce((sum, { files }) => sum + files.length, 0)
   if (named > MOST_FILES)
@@ -47,7 +44,7 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
   const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
   const begun = past(began, now, now)
   const origin = { workspace_id: workspaceId, source: given.source, external_id: given.external_id }
-  // Listed by the time that it was begun.
+  // Sorted by the time the chat started.
   const id = idAt(begun.getTime(), newId())
   const rows = treeOf(outer, id, begun, given)
   const head =
@@ -75,7 +72,7 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
       return { id, created: true, status: register.status, message_count: rows.length }
     })
   } catch (error) {
-    // Somebody brought the same one meanwhile.
+    // A concurrent import was first.
     const there = sqlState(error) === '23505' ? await thereAlready(outer, origin, begun) : null
     if (there === null) throw error
     return { ...there, created: false }
@@ -85,7 +82,7 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
 async function thereAlready({ db }: Context, origin: Origin, begun: Date) {
   const id = await importStore.find(db, origin)
   if (id !== null) return shown(db, id)
-  // Of those that were brought before their origin was kept, the id followed from it and from the time.
+  // Older imports have no stored origin: their ID is derived from origin and time.
   for (const ms of [begun.getTime(), 0]) {
     const former = idAt(ms, 'import', origin.workspace_id, origin.source, origin.external_id)
     const there = await shown(db, former)
@@ -99,7 +96,7 @@ async function shown(db: Db, id: Id) {
   return row && { id, status: row.status, message_count: row.last_seq }
 }
 
-/** Puts the files of the drive that messages name behind their words; one that several name is taken along once. */
+/** Appends the files that messages reference. Attaches each file once. */
 async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { messages }: GivenChat): Promise<void> {
   const attached = new Map<Id, Awaited<ReturnType<typeof attach>>>()
   for (const [i, { files }] of messages.entries()) {
@@ -116,7 +113,7 @@ async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { mes
   }
 }
 
-/** A time of another clock, which may be wrong: never ahead of us, and the beginning of 1970 is what clocks say that know none. */
+/** Limits a foreign clock's time: never in the future, and 1970 means that the time is unknown. */
 function past(given: string | undefined, fallback: Date, now: Date): Date {
   if (given === undefined) return fallback
   const at = new Date(given)
@@ -124,7 +121,7 @@ function past(given: string | undefined, fallback: Date, now: Date): Date {
   return at > now ? now : at
 }
 
-/** Rows on their lines, in the order in which they were given. */
+/** Builds rows with their branches, in the given order. */
 function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat): MessageRow[] {
   const now = ctx.now()
   const placed = new Map<string, { row: MessageRow; continued: boolean }>()

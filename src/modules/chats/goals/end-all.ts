@@ -1,4 +1,3 @@
-/** Ends runs and goals that go on in an account's name. */
 import { sql } from 'kysely'
 import { writeOutboxAll } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
@@ -7,7 +6,7 @@ import type { Span } from '#core/time.ts'
 import { goalStore } from './goal-store.ts'
 import { goalEvent } from './show.ts'
 
-/** Runs that this account asked for in this time and that have not ended: `stopRun` ends each. */
+/** Returns unfinished runs that the account started in this period. End each with `stopRun`. */
 export async function unfinishedRunsOf(
   db: Db,
   accountId: Id,
@@ -23,7 +22,7 @@ export async function unfinishedRunsOf(
   return rows
 }
 
-/** Ends the goals that this account set in this time: none takes another turn. Answers how many. */
+/** Ends goals that the account set in this period, so they take no more turns. Returns how many. */
 export async function endGoalsOf(db: Db, accountId: Id, { from, until }: Span): Promise<number> {
   const active = await db
     .selectFrom('goals')

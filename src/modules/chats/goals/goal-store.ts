@@ -61,7 +61,7 @@ type Given = Pick<
   | 'active_since'
 >
 
-/** A turn and its judgement take no longer than a claim holds. */
+/** Longest time for a turn's evaluation before another process can claim the goal. */
 export const CLAIM_SECONDS = 300
 
 export const goalStore = {
@@ -78,7 +78,7 @@ export const goalStore = {
   active: (db: Db, chatId: Id): Promise<GoalRow | undefined> =>
     db.selectFrom('goals').selectAll().where('chat_id', '=', chatId).where('status', '=', 'active').executeTakeFirst(),
 
-  /** The newest whose first message lies on the active branch, as it is now, or that has said nothing yet. */
+  /** Returns the newest goal whose first message is on the active branch, or that has no message yet. */
   async governing(db: Db, chatId: Id): Promise<GoalRow | null> {
     const { rows } = await sql<GoalRow>`with recursive lines(line_id, upto) as (
         select m.line_id, m.depth from chats c join messages m on m.id = c.head_message_id where c.id = ${chatId}
@@ -92,14 +92,14 @@ export const goalStore = {
     return rows[0] ?? null
   },
 
-  /** The cost of its turns and of their judge. */
+  /** Cost of the goal's turns and its judge. */
   async spent(db: Db, { id, judge_nano }: Pick<GoalRow, 'id' | 'judge_nano'>): Promise<Nano> {
     const { rows } = await sql<{ nano: Nano }>`select coalesce(sum(cost_nano), 0)::int8 as nano from runs
       where goal_id = ${id}`.execute(db)
     return rows[0]!.nano + judge_nano
   },
 
-  /** Null when it is over, or another process is at it. */
+  /** Undefined if the goal ended or another process holds it. */
   claim: (db: Db, id: Id, processId: Id): Promise<GoalRow | undefined> =>
     db
       .updateTable('goals')
@@ -124,7 +124,7 @@ export const goalStore = {
       .execute()
   },
 
-  /** A step of whoever has claimed it. Undefined when the claim no longer holds or it is over. */
+  /** Updates the goal under its claim. Undefined if the claim no longer holds or the goal ended. */
   step: (
     db: Db,
     { id, fence }: Pick<GoalRow, 'id' | 'fence'>,
@@ -139,7 +139,7 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Ends a goal, whoever works on it. Undefined when it is over already. */
+  /** Ends a goal regardless of its claim. Undefined if it had already ended. */
   finish: (
     db: Db,
     id: Id,
@@ -179,7 +179,7 @@ export const goalStore = {
         exhausted_by: null,
         without_progress: 0,
         error: null,
-        // A turn that waits to be judged is; one that failed or was stopped by the cap that was reached is left behind.
+        // A completed turn still needs its evaluation. Drops one that failed or was stopped by the cap.
         run_id: sql<Id>`(select r.id from runs r where r.id = goals.run_id and r.status = 'completed')`,
         active_since: sql<Date>`clock_timestamp()`,
         completed_at: null,
@@ -190,7 +190,7 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Goals that nobody is at although there is something to do: their turn has ended, none has begun, or their time is over. */
+  /** Returns goals with work to do but no active process: the turn ended, none has started, or time is up. */
   waiting: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select g.id from goals g left join runs r on r.id = g.run_id
       where g.status = 'active' and g.updated_at < now() - interval '2 seconds'

@@ -13,7 +13,7 @@ const { server, alice, beyond, settled } = await twoServers()
 
 const made = async (model = 'sim/script'): Promise<string> => (await alice.post('/chats', { model })).body.data.id
 const verdict = (given: object): string => script({ text: JSON.stringify(given) })
-/** An answer that is a script for the judge, which plays the last one that it reads. */
+/** A script for the judge, which plays the last script it reads. */
 const judgedBy = (given: object): string => script({ text: verdict(given) })
 async function over(chat: string, who: Caller = alice) {
   for (;;) {
@@ -100,7 +100,7 @@ test('a goal stops where its money or its time is used up', async () => {
   await alice.post(`/chats/${poor}/goal`, { objective: judgedBy({ achieved: false }), max_cost_usd: 0.000001 })
   const broke = await over(poor)
   assert.deepEqual([broke.status, broke.exhausted_by, broke.spent_usd], ['exhausted', 'cost', 0])
-  // The turn that failed for want of money is not held against what is there now.
+  // The turn that failed for lack of credits doesn't count after the cap is raised.
   assert.equal((await alice.post(`/chats/${poor}/goal/resume`, { max_cost_usd: 1, max_turns: 26 })).status, 200)
   const rich = await over(poor)
   assert.ok(rich.turns_used > 1 && rich.spent_usd > 0, JSON.stringify(rich))
@@ -112,7 +112,7 @@ test('a goal stops where its money or its time is used up', async () => {
   assert.deepEqual([late.status, late.exhausted_by, late.turns_used], ['exhausted', 'time', 1])
   const events = await allEvents(alice, `/chats/${slow}/runs/${late.run_id}/events`)
   assert.equal(events.at(-1)!.event, 'run.cancelled')
-  // Nor is one that was stopped when the time was over.
+  // Nor does a turn stopped by the time limit.
   const used = Math.ceil((Date.parse(late.completed_at) - Date.parse(late.created_at)) / 1000)
   const more = { max_duration_seconds: used + 4 }
   assert.equal((await alice.post(`/chats/${slow}/goal/resume`, more)).status, 200)
@@ -145,7 +145,7 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
   const { run_id } = await turning(chat)
   const ended = await beyond.delete(`/chats/${chat}/goal`)
   assert.deepEqual([ended.status, ended.body], [200, { deleted: true, id: ended.body.id }])
-  // What the stopped turn cost may still be on its way into the books.
+  // The stopped turn's cost may still be in flight.
   const [governing, seen] = await until(
     async () =>
       Promise.all([`/chats/${chat}/goal`, `/app/chat-goals/${chat}`].map(async (p) => (await alice.get(p)).body.data)),
@@ -193,10 +193,10 @@ test('whoever follows the chat sees a goal come nearer: each turn, each verdict 
   ])
 })
 
-/** A chat of a team whose goal is at its first turn, and would take further ones. */
+/** Creates a team chat whose goal is in its first turn and would take more. */
 async function pursued(who: Caller, workspace_id: string): Promise<string> {
   const chat = (await who.post('/chats', { model: 'sim/script', workspace_id })).body.data.id
-  // The first turn ends only once the workspace was changed; nobody would call it achieved.
+  // Delays the first turn's end until the workspace has changed. The judge never says achieved.
   const objective = script({ text: 'so far' }, { delay_ms: 6_000 }, { text: verdict({ achieved: false }) })
   assert.equal((await who.post(`/chats/${chat}/goal`, { objective })).status, 201)
   await until(
@@ -224,7 +224,7 @@ test('no turn begins in a workspace that was archived meanwhile, nor for somebod
 
 test('a chat with a goal is not archived, also between two turns; trashing it ends the goal', async () => {
   const chat = await made()
-  // Its turns are over at once, its judge is not.
+  // Turns end at once, but the judge takes a minute.
   const objective = script({ text: script({ delay_ms: 60_000 }) })
   await alice.post(`/chats/${chat}/goal`, { objective })
   const { run_id } = await turning(chat)

@@ -29,7 +29,7 @@ interface Wanted extends Caps {
 const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
 
 export async function startGoal(outer: Context<ChatHandles>, { id: chatId, workspace_id }: ChatRow, wanted: Wanted) {
-  // Refused now rather than at the first turn.
+  // Rejects unusable models now instead of in the first turn.
   for (const model of [wanted.model, wanted.judge_model])
     if (model !== undefined) await chooseModel(outer, [model], workspace_id)
   return outer.transaction(async (ctx) => {
@@ -69,7 +69,7 @@ export async function goalOrNone(ctx: Context, { id }: ChatRow) {
   return goal ? shown(ctx, goal) : null
 }
 
-/** Ends the active goal, and stops the turn that is under way. */
+/** Ends the active goal and stops its current turn. */
 export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
   const [goal, running] = await outer.transaction(async (ctx) => {
     if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
@@ -95,7 +95,7 @@ export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: Cha
   return { id: goal.id }
 }
 
-/** The caller who resumes it pays for it from then on. */
+/** The caller who resumes a goal pays for it from then on. */
 export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) {
   return outer.transaction(async (ctx) => {
     await lockActiveChat(ctx, chatId)
@@ -121,7 +121,7 @@ export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) 
 
 const CAP_OF = { turns: 'max_turns', cost: 'max_cost_usd', time: 'max_duration_seconds' } as const
 
-/** The caps it goes on with: those that are given must be bigger than before, and the one that ended it must be given. */
+/** Checks the caps for a resume: each must be larger than before, and the one that was reached is required. */
 function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_seconds }: Caps) {
   const cost = max_cost_usd === undefined ? undefined : nanoOrNull(max_cost_usd)!
   const needed = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]

@@ -1,4 +1,4 @@
-/** A judge reads what a turn of a goal has brought. It is a call of its own: whoever did the work does not grade it. */
+/** Evaluates a goal's turn in a separate model call, so that a model doesn't grade its own work. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Context } from '#infra/context.ts'
@@ -26,7 +26,7 @@ in it, and don't accept claims of success that the conversation doesn't support.
 else, with the fields achieved (true only if nothing is missing), progress (whether the last turn came closer to the goal),
 and feedback (one or two sentences that name what is missing, for the assistant to continue with).`
 
-/** Characters of the conversation that the judge reads, from its end. */
+/** Maximum characters of the conversation's end that the judge reads. */
 const MOST_READ = 60_000
 const LONGEST_FEEDBACK = 10_000
 
@@ -36,7 +36,7 @@ const Given = z.object({
   feedback: z.string().optional(),
 })
 
-/** The verdict in a judge's words. Words without a verdict are none: neither achieved nor progress. */
+/** Parses the judge's verdict. Without one, the turn counts as neither achieved nor progress. */
 export function verdictOf(text: string): Verdict {
   const given = Given.safeParse(parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
   if (!given.success)
@@ -53,7 +53,6 @@ function parsed(json: string): unknown {
   }
 }
 
-/** The end of a conversation as plain lines. */
 export function transcriptOf(path: readonly PathMessage[]): string {
   const lines = path.flatMap(({ role, content }) =>
     content.map((part) => {
@@ -100,7 +99,7 @@ function questionOf(
   ]
 }
 
-/** Asks the judge about a turn that has ended. Throws the Refusal of a call that could not be made. */
+/** Throws the Refusal of a call that couldn't be made. */
 export async function judge(
   ctx: Context<ChatHandles>,
   goal: GoalRow,

@@ -1,4 +1,4 @@
-/** A goal's loop: a turn, its judgement, the next turn. Every step is durable before the next, so another process goes on. */
+/** The goal loop: turn, evaluation, next turn. Each step is saved before the next, so another process can continue. */
 import type { Context, Engine } from '#infra/context.ts'
 import type { Consumer } from '#infra/outbox/deliveries.ts'
 import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
@@ -22,12 +22,12 @@ import { goalEvent } from './show.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
 const JOB = 'chats.goal'
-/** Attempts in a row without progress, after which it goes no further. */
+/** Consecutive turns without progress after which the goal stalls. */
 const MOST_IDLE = 3
 const JUDGE_MS = 240_000
 const SWEEP_SECONDS = 2
 
-/** The errors that no further attempt would change. */
+/** Errors that a retry can't fix. */
 const FATAL = new Set([
   'insufficient_credits',
   'spend_cap_reached',
@@ -43,7 +43,6 @@ const FATAL = new Set([
 export const pursueSoon = (ctx: Pick<Context, 'db' | 'engine'>, id: Id): Promise<void> =>
   ctx.engine.jobs.add(ctx, JOB, { id }, { key: `${JOB}:${id}` })
 
-/** A turn has ended: its goal goes on. */
 export const goalConsumer = (engine: Engine): Consumer => ({
   name: 'chats.goals',
   types: ['run.completed', 'run.failed', 'run.cancelled'],
@@ -62,7 +61,7 @@ export const goalJobs = (engine: Engine<ChatHandles>): Record<string, JobHandler
   [JOB]: ({ id }: { id: Id }, { signal }) => pursue(engine, id, signal),
 })
 
-/** The sweep of goals that no job was left for, and of those that have used up their time. */
+/** Resumes goals whose job was lost, and ends those whose time is up. */
 export const goalSchedules = (engine: Engine): Schedule[] => [
   every('chats.goals', SWEEP_SECONDS, async () => {
     const { db } = engine.postgres
@@ -70,7 +69,7 @@ export const goalSchedules = (engine: Engine): Schedule[] => [
   }),
 ]
 
-/** Takes a goal as far as it goes without waiting for a run. */
+/** Advances a goal until it has to wait for a run. */
 async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const claimed = await goalStore.claim(db, id, engine.processId)
@@ -87,7 +86,7 @@ async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal):
 const isLate = ({ max_duration_seconds: most, seconds_used, active_since }: GoalRow): boolean =>
   most !== null && seconds_used + (Date.now() - active_since.getTime()) / 1000 >= most
 
-/** Takes in what its turn has brought; the goal where it goes on, null where it is over or its turn is not. */
+/** Processes a finished turn. Returns the goal if it continues, null if it ended or the turn is still running. */
 async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
   const run = await runStore.get(engine.postgres.db, goal.chat_id, goal.run_id!)
   if (!run) return endGoal(engine, goal, 'ended')
@@ -109,7 +108,7 @@ async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
   }
 }
 
-/** A turn that failed is an attempt without progress, unless it was the server's end or no attempt could do better. */
+/** A failed turn counts as one without progress, unless the server stopped or the error is fatal. */
 async function failedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error']): Promise<GoalRow | null> {
   const code = error.code ?? error.type
   if (code === 'budget_reached' && error.details?.['budget'] === 'goal')
@@ -126,7 +125,7 @@ async function judgedTurn(
   signal: AbortSignal,
 ): Promise<GoalRow | null> {
   const { db } = engine.postgres
-  // A judge may have been asked whose verdict nobody heard.
+  // Records a judge's call that a dead process paid for.
   await db.transaction().execute((tx) => logSettledStep(tx, run))
   const [message, path] = await Promise.all([
     messageStore.get(db, goal.chat_id, run.output_message_id),
@@ -140,9 +139,9 @@ async function judgedTurn(
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
     const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: said, model })
     const answer = hashOf(said)
-    // An answer that repeats itself gets nowhere, whatever the judge makes of it.
+    // A repeated answer is no progress, whatever the judge says.
     const progress = verdict.progress && answer !== goal.last_answer
-    // Settled before its step says so, as a run's calls are.
+    // The ledger settles a call before its step is saved, as in runs.
     await engine.ledger.flush()
     return await db.transaction().execute(async (tx) => {
       const judged = await goalStore.step(tx, goal, {
@@ -209,7 +208,7 @@ export const endGoal = (
   ...how: [Parameters<typeof goalStore.finish>[2], Why?]
 ): Promise<null> => engine.postgres.db.transaction().execute((tx) => over(tx, goal, ...how))
 
-/** Begins the next turn, if its caps leave room for one. */
+/** Starts the next turn if the caps allow one. */
 async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const exhausted =
@@ -223,7 +222,7 @@ async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
   if (exhausted !== null) return void (await endGoal(engine, goal, 'exhausted', { exhausted_by: exhausted }))
   try {
     const ctx = await actingFor(engine, goal, signal)
-    // A turn that is under way goes on; none begins where nothing may be said.
+    // A current turn continues, but a new one needs write access.
     checkWritable(await placeNow(ctx, goal))
     await ctx.transaction(async (ctx) => {
       const chat = (await chatStore.get(ctx.db, goal.chat_id)) ?? refuse('not_found')
@@ -248,7 +247,7 @@ async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
   }
 }
 
-/** Thrown when the goal ended, or another process took it, while its next turn was made: the turn is undone. */
+/** The goal ended or was taken over during the turn's transaction. Rolls the turn back. */
 class LostError extends Error {}
 
 async function actingFor<H>(engine: Engine<H>, goal: GoalRow, signal: AbortSignal): Promise<Context<H>> {

@@ -29,7 +29,7 @@ export const showGoal = (row: GoalRow, spent: Nano): z.output<typeof Goal> => ({
   updated_at: iso(row.updated_at),
 })
 
-/** Told to whoever may read the chat: ids, state and figures, no words. */
+/** Contains IDs, state and numbers only, because it goes to everyone who can read the chat. */
 export const goalEvent = (goal: GoalRow, verb: string): EmittedEvent => ({
   type: `goal.${verb}`,
   channels: [`chat:${goal.chat_id}`, `workspace:${goal.workspace_id}`],

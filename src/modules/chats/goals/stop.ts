@@ -9,7 +9,7 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { goalStore } from './goal-store.ts'
 import { goalEvent } from './show.ts'
 
-/** Stops a run, by default the one that goes first; answers it as it has ended. */
+/** Stops a run, by default the active one, and returns its final row. */
 export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   const { engine } = outer
   const asked = await outer.transaction(async (ctx) => {
@@ -18,7 +18,7 @@ export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | 
     const going = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
     const ended =
       (going ? run.goal_id !== null : runId === undefined) && (await endGoalWithRun(ctx, chatId, run.goal_id))
-    // Stopped between two turns: the goal was what went on.
+    // Between two turns, stopping only ends the goal.
     if (ended && !going) return run
     if (run.status === 'cancelled') return run
     if (run.status === 'completed' || run.status === 'failed')
@@ -51,7 +51,7 @@ async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<
   )
 }
 
-/** A stop of a run ends the goal that it was a turn of, or that was about to take the next. */
+/** Ends the goal of a stopped run, or a goal between two turns. */
 export async function endGoalWithRun(ctx: Context, chatId: Id, runGoal: Id | null): Promise<boolean> {
   const active = await goalStore.active(ctx.db, chatId)
   if (!active || (runGoal !== null && runGoal !== active.id)) return false

@@ -53,7 +53,7 @@ const files = async (who: Caller, chat: string) =>
   (await who.get(`/chats/${chat}/messages?branch=all`)).body.data.flatMap(({ content }: { content: any[] }) =>
     content.filter(({ source }) => source?.kind === 'file'),
   )
-/** The messages of the vendor's last request. */
+/** Messages of the provider's last request. */
 const asked = () => vendor.requests.findLast(({ method }) => method === 'POST')!.json().messages
 
 test('alice sends files of her drive: the model gets the picture, the text and what a document says, as they were then', async () => {
@@ -100,7 +100,7 @@ test('a file that the sender may not read is not there; folders, the trash and w
   assert.equal((await send(alice, chat, part('file', hers))).body.error.code, 'invalid_state')
   const large = await stored(alice, Buffer.alloc((20 << 20) + 1, 'x'), 'large.txt')
   assert.equal((await send(alice, chat, part('file', large))).status, 413)
-  // A chat that is shared to edit is not a place for files of one's own.
+  // Users can't send their own files in a chat shared with them.
   const grantee = { email: bob.email }
   const shared = await alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee, access: 'edit' })
   await bob.post('/invitations/accept', { token: shared.body.data.token })

@@ -1,4 +1,4 @@
-/** Files of the drive in messages: named when a message is sent, and taken along when its chat is copied elsewhere. */
+/** Drive files in messages: attached when sent, copied when a chat moves to another workspace. */
 import type { z } from 'zod'
 import { type Attachment, attach, carry } from '#modules/drive/service.ts'
 import type { Context } from '#infra/context.ts'
@@ -13,9 +13,11 @@ type Given = z.output<typeof GivenContent>[number]
 export const namesFiles = (content: readonly Given[]): boolean =>
   content.some((part) => part.type !== 'text' && part.source.kind === 'file')
 
-/** The parts of a message, with its files as they are now. Within the transaction that takes it in. */
+/**
+ * Replaces file references with attachments of their current content. Needs the transaction that accepts the message.
+ */
 export async function withFiles(ctx: Context, chat: ChatRow, content: readonly Given[]): Promise<Part[]> {
-  // The chat before its files, as whoever copies it holds them.
+  // Locks the chat before its files, in the same order as copying.
   const { workspace_id } = await lockActiveChat(ctx, chat.id)
   const parts: Part[] = []
   for (const [i, part] of content.entries())
@@ -28,7 +30,7 @@ export async function withFiles(ctx: Context, chat: ChatRow, content: readonly G
   return parts
 }
 
-/** Gives a chat that was copied to another workspace files of its own there. */
+/** Gives a chat copied to another workspace its own files there. */
 export async function carryFiles(ctx: Context, chatId: Id, workspaceId: Id): Promise<void> {
   const rows = await messageStore.withFiles(ctx.db, chatId)
   const all = new Map<string, Attachment>()

@@ -1,15 +1,15 @@
 import type { CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { Part } from './parts.ts'
 
-/** A message of the path, as the model is to see it. */
+/** A message as the model sees it. */
 export interface PathMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: readonly Part[]
 }
 
 /**
- * A path of messages as a model takes it. An assistant message holds all that its run did, so it becomes one message
- * per step: what was said and called, then the results. One that is empty (its run failed, or waits) is left out.
+ * Converts messages for a model. An assistant message holds all steps of its run, so it becomes one message per step:
+ * text and calls, then results. Skips empty messages of failed or waiting runs.
  */
 export function turnOf(system: string | null, path: readonly PathMessage[]): CanonicalMessage[] {
   const messages: CanonicalMessage[] =
@@ -49,10 +49,10 @@ function partOf(part: Part): CanonicalPart | null {
   }
 }
 
-/** The stand-in for a file that `readFiles` did not see. */
+/** Placeholder for a file that `readFiles` didn't process. */
 const unread = ({ name }: { name: string }): CanonicalPart => ({ type: 'text', text: `[${name}]` })
 
-/** Vendors refuse a call without its result: one that a stop or a crash left open is answered with that. */
+/** Providers reject a call without a result, so adds one for calls left open by a stop or a crash. */
 function withResults(messages: readonly CanonicalMessage[]): CanonicalMessage[] {
   return messages.flatMap((message, i) => {
     const calls = message.content.filter((part) => part.type === 'tool_call')

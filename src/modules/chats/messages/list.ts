@@ -13,10 +13,7 @@ interface ListQuery {
   limit: number
 }
 
-/**
- * A page of messages. The pages of the active branch are those of the branch that was active at the first of them: the
- * cursor remembers its end, so a message that comes in between moves nothing.
- */
+/** The cursor stores the head of the first page's branch, so that new messages don't shift later pages. */
 export async function listMessages(
   ctx: Context,
   { id, head_message_id }: ChatRow,
@@ -33,7 +30,7 @@ export async function listMessages(
   if (head === null) return { rows: [], next: null }
   const after = wholeAt(position, 1)
   const rows = await messageStore.path(ctx.engine.postgres, { head, order, after, limit: limit + 1 })
-  // The cursor's writer named the message: a path lies in one chat, and that must be this one.
+  // The message ID in a cursor comes from the client, so check that it is in this chat.
   if (rows.some(({ chat_id }) => chat_id !== id)) refuse('invalid_cursor', { param: 'cursor' })
   return pageOf(rows, limit, ({ depth }) => cursorOf('messages', filters, [head, depth]), showMessage)
 }

@@ -17,7 +17,7 @@ interface MessageTable {
   id: Id
   chat_id: Id
   parent_id: Id | null
-  /** The message's line, named by the line's first message, and the place on the path from the root. */
+  /** A line is named by its first message. `depth` counts from the root. */
   line_id: Id
   depth: number
   seq: number
@@ -37,31 +37,31 @@ interface MessageTable {
 }
 export type MessageRow = Selectable<MessageTable>
 
-/** A message to go on from: its place, and whether something has gone on from it already. */
+/** A parent message: its position, and whether it already has a reply on its line. */
 export interface Parent {
   line_id: Id
   depth: number
   continued: boolean
 }
 
-/** The lines of the path that ends with message $1, each with how far down the path uses it. */
+/** Lines of the branch that ends with message $1, each with its last depth on that branch. */
 const LINES = `with recursive lines(line_id, upto) as (
     select line_id, depth from messages where id = $1
     union all
     select p.line_id, p.depth from lines l join messages f on f.id = l.line_id join messages p on p.id = f.parent_id
   )`
 
-/** The same where a query is put together, for the head to be bound in between. */
+/** `LINES` split at its parameter, for Kysely queries. */
 const [BEFORE_HEAD = '', BEHIND_HEAD = ''] = LINES.split('$1')
 
-/** $2: the depth behind which to go on, $3: how many. Each line gives at most a page, in the order of its index. */
+/** $2: depth to continue from, $3: limit. Each line returns up to a page, in index order. */
 const pageOfPath = (order: 'asc' | 'desc'): string => `${LINES}
   select m.* from lines l cross join lateral (
     select * from messages where line_id = l.line_id and depth <= l.upto and depth ${order === 'asc' ? '>' : '<'} $2
     order by depth ${order} limit $3) m
   order by m.depth ${order} limit $3`
 
-/** The same where the page lies on the line of $1 itself, as the newest page mostly does: half the planning. */
+/** For a page entirely on the line of $1, as the newest one usually is. Halves the planning time. */
 const PAGE_OF_LINE = `select m.* from messages h cross join lateral (
     select * from messages where line_id = h.line_id and depth <= h.depth and depth < $2 order by depth desc limit $3) m
   where h.id = $1 order by m.depth desc`
@@ -69,7 +69,7 @@ const PAGE_OF_LINE = `select m.* from messages h cross join lateral (
 const PAGES = { asc: pageOfPath('asc'), desc: pageOfPath('desc') }
 
 export const messageStore = {
-  /** A page of the path that ends with `head`, beyond the depth `after`. */
+  /** Returns a page of the branch that ends with `head`, beyond the depth `after`. */
   async path(
     { pool }: Postgres,
     { head, order, after, limit }: { head: Id; order: 'asc' | 'desc'; after: number | null; limit: number },
@@ -91,7 +91,7 @@ export const messageStore = {
     return rows
   },
 
-  /** The messages up to and with this one, for the model. */
+  /** Returns the branch that ends with `head`, for the model. */
   async said({ pool }: Postgres, head: Id): Promise<Pick<MessageRow, 'id' | 'role' | 'content'>[]> {
     const { rows } = await pool.query<Pick<MessageRow, 'id' | 'role' | 'content'>>({
       name: 'messages_said',
@@ -102,7 +102,7 @@ export const messageStore = {
     return rows
   },
 
-  /** Every branch, in the order of making. */
+  /** All branches, in creation order. */
   all: (
     db: Db,
     chatId: Id,
@@ -117,13 +117,13 @@ export const messageStore = {
       .limit(limit)
       .execute(),
 
-  /** Ids of every branch, in the order of making. */
+  /** IDs of all branches, in creation order. */
   async ids(db: Db, chatId: Id): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`select id from messages where chat_id = ${chatId} order by seq`.execute(db)
     return rows.map(({ id }) => id)
   },
 
-  /** Ids of the path that ends with this message, from the root on. */
+  /** IDs from the root to `head`. */
   async pathIds(db: Db, head: Id): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id
@@ -133,8 +133,8 @@ export const messageStore = {
   },
 
   /**
-   * Copies messages into another chat under new ids, in their order. `branches`: their lines stay as they are, else they
-   * are one path and become one line. What was still being written is left as it was then.
+   * Copies messages to another chat under new IDs. `branches` keeps their lines; otherwise they form one line.
+   * Unfinished answers keep their current state.
    */
   async copy(db: Db, chatId: Id, old: readonly Id[], fresh: readonly Id[], branches: boolean): Promise<void> {
     await sql`with map(old, fresh, place) as (
@@ -148,7 +148,7 @@ export const messageStore = {
           left join map l on l.old = o.line_id`.execute(db)
   },
 
-  /** Messages that hold files of the drive. */
+  /** Messages with drive files. */
   async withFiles(db: Db, chatId: Id): Promise<Pick<MessageRow, 'id' | 'content'>[]> {
     const { rows } = await sql<Pick<MessageRow, 'id' | 'content'>>`select id, content from messages
       where chat_id = ${chatId} and content @> '[{"source": {"kind": "file"}}]'`.execute(db)
@@ -169,7 +169,7 @@ export const messageStore = {
     await db.insertInto('messages').values(insertable(rows)).execute()
   },
 
-  /** The same for many: one text whatever their number. */
+  /** Same SQL text for any number of rows. */
   async insertMany(db: Db, rows: readonly MessageRow[]): Promise<void> {
     await sql`insert into messages (id, chat_id, parent_id, line_id, depth, seq, run_id, role, status, content, text, model,
         created_by, created_at, updated_at)
@@ -188,7 +188,7 @@ export const messageStore = {
       .executeTakeFirstOrThrow()
   },
 
-  /** Keeps what of an answer is durable although it goes on. */
+  /** Saves the part of an unfinished answer that must survive a crash. */
   keep: (
     db: Db,
     id: Id,
@@ -215,7 +215,7 @@ export const messageStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** The ends of answers. */
+  /** Saves finished answers. */
   async finish(
     db: Db,
     ends: readonly Pick<
@@ -224,8 +224,7 @@ export const messageStore = {
     >[],
   ): Promise<Map<Id, MessageRow>> {
     const given = ends.map((end) => ({ ...end, cost_nano: end.cost_nano === null ? null : String(end.cost_nano) }))
-    // The cost of an earlier try at it, whose process died, stays in the sum; without a further call, who served stays
-    // who served.
+    // Adds to the cost of an attempt whose process died. Keeps model and provider if no further call was made.
     const { rows } = await sql<MessageRow>`update messages m set status = e.status, content = e.content, text = e.text,
         finish_reason = e.finish_reason, usage = coalesce(e.usage, m.usage), provider = coalesce(e.provider, m.provider),
         model = case when e.provider is null then coalesce(m.model, e.model) else e.model end,
@@ -237,7 +236,7 @@ export const messageStore = {
     return new Map(rows.map((row) => [row.id, row]))
   },
 
-  /** Adds the cost of a try at it whose process died. Undefined when the message is gone. */
+  /** Adds the cost of an attempt whose process died. Undefined if the message was deleted. */
   addCost: (
     db: Db,
     id: Id,

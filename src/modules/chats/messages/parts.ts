@@ -2,11 +2,10 @@ import type { z } from 'zod'
 import type { Part as PartSchema } from '../contract-messages.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A part of a message's content, as it is stored and shown. */
 export type Part = z.output<typeof PartSchema>
 
 type Media = Extract<Part, { type: 'image' | 'file' }>
-/** A part that is a file of the drive. */
+/** A part with a drive file. */
 export type FromDrive = Media & { source: Extract<Media['source'], { kind: 'file' }> }
 
 export const isFromDrive = (part: Part): part is FromDrive =>
@@ -15,18 +14,18 @@ export const isFromDrive = (part: Part): part is FromDrive =>
 export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** The text that was said after the last tool had answered. */
+/** Returns the text after the last tool result. */
 export const finalText = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 
 /** In code points. */
 const LONGEST_TITLE = 60
 
-/** A title from the first message: its first line with words in it, cut at a word where it is long. Null without one. */
+/** Derives a title from the first line with text, cut at a word if too long. Null if there is none. */
 export function titleOf(text: string): string | null {
   const line = text
     .split(/\r?\n/)
-    // A heading, a list item or a quotation is titled by its words.
+    // Drops Markdown prefixes of headings, lists and quotes.
     .map((line) =>
       line
         .replace(/^[\s#>*`-]+/, '')

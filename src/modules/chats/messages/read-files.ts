@@ -1,4 +1,4 @@
-/** The files of messages as whoever reads them needs them: a model within what a request holds, a transcript with all bytes. */
+/** Loads files of messages: within request limits for a model, with all bytes for a transcript. */
 import { type Attachment, bytesAttached, textAttached } from '#modules/drive/service.ts'
 import type { Engine } from '#infra/context.ts'
 import { Refusal } from '#core/errors.ts'
@@ -6,15 +6,15 @@ import type { PathMessage } from './history.ts'
 import { type FromDrive, type Part, isFromDrive } from './parts.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Bytes of pictures and PDFs in one call of a model, and characters of texts. */
+/** Limits per model call: bytes of images and PDFs, characters of text. */
 const MOST_BYTES = 20 << 20
 const MOST_CHARACTERS = 1_000_000
 const LONGEST_TEXT = 200_000
 
-/** The media types that vendors see as a picture. */
+/** Image types that providers accept. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
-/** A path with its files in it, the newest first where not all have room. A note says which file cannot be read. */
+/** Adds file contents, newest messages first if not all fit. A note replaces each file that can't be read. */
 export async function readFiles(
   engine: Engine,
   path: readonly PathMessage[],
@@ -66,7 +66,7 @@ async function forModel(
 
 const note = ({ name }: Attachment, why: string): Part => ({ type: 'text', text: `[${name} isn’t shown: ${why}]` })
 
-/** A part as a transcript holds it: with its bytes. */
+/** Embeds the file's bytes, for a transcript. */
 export async function embedded(engine: Engine, part: Part): Promise<Part> {
   if (!isFromDrive(part)) return part
   const bytes = await bytesAttached(engine, part.source)

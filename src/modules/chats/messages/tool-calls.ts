@@ -1,4 +1,3 @@
-/** Calls of tools as a message holds them, and their results. */
 import { storable, storableJson } from '#core/text/storable.ts'
 import type { Part } from './parts.ts'
 import { shorten } from '#core/text/shorten.ts'
@@ -9,13 +8,12 @@ export interface Result {
 }
 
 export type Call = Extract<Part, { type: 'tool_call' }>
-/** A call without its result, and which part of the message it is: vendors use an id twice. */
+/** A call without a result. `index` is its part's index, because providers can reuse IDs. */
 export interface OpenCall {
   index: number
   call: Call
 }
 
-/** Tool calls of a message that have no result yet. */
 export function openCalls(parts: readonly Part[]): OpenCall[] {
   const open: OpenCall[] = []
   for (const [index, part] of parts.entries()) {
@@ -27,7 +25,7 @@ export function openCalls(parts: readonly Part[]): OpenCall[] {
   return open
 }
 
-/** The arguments that the model wrote, as the run's columns keep them; null where they are not a JSON object. */
+/** Parses the arguments. Null if they aren't a JSON object. */
 export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
   try {
     const given: unknown = words.trim() === '' ? {} : storableJson(words)
@@ -39,10 +37,10 @@ export function argumentsOf({ arguments: words }: Call): Record<string, unknown>
   }
 }
 
-/** Characters of a result that a model reads. */
+/** Maximum characters of a result that a model reads. */
 const MOST_OUTPUT = 64_000
 
-/** A result as it is stored and told: bounded, and only what a column holds. */
+/** Limits a result's size and makes it storable. */
 export function bounded({ output, is_error }: Result): Result {
   const json = JSON.stringify(output ?? null)
   if (json.length <= MOST_OUTPUT) return { output: storableJson(json), is_error }

@@ -27,7 +27,7 @@ test('alice pins chats for herself: bob of the same workspace sees none of it, a
   await alice.delete(`/app/chat-pins/${third}`)
   await alice.post(`/chats/${second}/archive`)
   assert.deepEqual(await pinned(alice), [second, first])
-  // Who loses the workspace loses sight of what they pinned there.
+  // Members who leave the workspace no longer see their pins there.
   await alice.delete(`/workspaces/${shop}/members/${bob.id}`)
   assert.deepEqual(await pinned(bob), [])
   await alice.delete(`/chats/${first}`)

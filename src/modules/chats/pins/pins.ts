@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import { type Id, newId } from '#core/ids.ts'
 
-/** The chats that an account pinned; `chatStore.pinned` lists them. */
+/** An account's pinned chats. `chatStore.pinned` lists them. */
 export const pins = {
-  /** A chat that is being deleted gets none. */
+  /** Does nothing if the chat is being deleted. */
   async add(db: Db, accountId: Id, chatId: Id): Promise<void> {
     await sql`insert into chat_pins (id, account_id, chat_id)
       select ${newId()}::ulid, ${accountId}::ulid, id from chats where id = ${chatId} for key share

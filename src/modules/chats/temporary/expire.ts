@@ -12,7 +12,7 @@ import { TEMPORARY_HOURS, keepFromWorkspaces } from './temporary.ts'
 const BATCH = 100
 const LOOK_SECONDS = 60
 
-/** Deletes those that nothing was said in for a day and in which nothing runs. Answers how many went. */
+/** Deletes temporary chats without a message for a day and without active runs. Returns how many. */
 export async function expireTemporary({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
   for (let gone = 0; ;) {
     const ids = await postgres.db.transaction().execute(async (db) => {
@@ -36,7 +36,7 @@ export const temporarySchedules = (engine: Engine): Schedule[] => [
   every('chats.temporary', LOOK_SECONDS, async () => void (await expireTemporary(engine))),
 ]
 
-/** The same for one that its person threw away. */
+/** Deletes a trashed temporary chat immediately. */
 export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
   outer.transaction(async (ctx) => {
     const { status } = await lockResource(ctx, 'chat', id)
@@ -51,8 +51,8 @@ export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
   })
 
 /**
- * Deletes temporary chats, with the answers that operations hold of them. The workspace is not told: nobody there has
- * ever heard of them.
+ * Deletes temporary chats and the operation results that quote them. Emits no workspace events, because the workspace
+ * never saw the chats.
  */
 export async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void> {
   if (ids.length === 0) return
@@ -61,7 +61,7 @@ export async function deleteTemporary(db: Db, ids: readonly Id[]): Promise<void>
       union all select c.id from below b join chats c on c.parent_chat_id = b.id
     ) select id from below`.execute(db)
   const all = rows.map(({ id }) => id)
-  // Whoever tells of one of them has its turn: they are done, or find it gone.
+  // Waits for transactions that hold one of these chats and may be writing events.
   await sql`select from resources where id = any(${all}::ulid[]) order by id for update`.execute(db)
   await forgetOperationsOf(db, all)
   await keepFromWorkspaces(db, all)

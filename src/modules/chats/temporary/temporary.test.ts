@@ -116,7 +116,7 @@ test('no workspace hears of one that is deleted while its events are being carri
     await db.transaction().execute(async (tx) => {
       await sql`lock table chats in access exclusive mode`.execute(tx)
       await relay.query('commit')
-      // The relay asks which chats are temporary, and gets its answer when this one is gone.
+      // The relay's query about temporary chats waits until this chat is deleted.
       await until(
         async () =>
           (
@@ -184,12 +184,12 @@ test('a day after its last message it is deleted for good with its tasks and ans
   for (const id of [kept.id, going.id, waiting.id, fresh.id])
     assert.equal((await alice.get(`/chats/${id}`)).status, 200)
 
-  // What speaks in it goes with it.
+  // Automations that post in the chat are deleted with it.
   await alice.delete(`/chats/${going.id}`)
   assert.equal((await alice.delete(`/chats/${going.id}/permanent-delete`)).status, 200)
   assert.equal((await alice.get(`/operations/${begun}`)).status, 404)
 
-  // Its person may be quicker.
+  // The user can delete it earlier.
   assert.equal((await alice.delete(`/chats/${fresh.id}/permanent-delete`)).status, 409)
   await alice.delete(`/chats/${fresh.id}`)
   assert.ok(!(await ids(alice, '/chats?status=trashed')).includes(fresh.id))
@@ -205,7 +205,7 @@ test('a task that is handed on while its chat is being kept is kept with it', as
   const task = call('delegate', { agent_id: helper.id, task: script([say('done below')]) })
   const { run } = (await alice.post(`/chats/${chat.id}/messages`, { content: script([task], [say('good')]) })).body.data
   assert.equal(run.status, 'requires_action')
-  // The one writes its chat, the other keeps those that it finds, and neither can before the other has begun.
+  // Forces both to overlap: one writes its chat, the other keeps the chats it finds.
   const gate = await server.app.engine.postgres.pool.connect()
   const waiting = async (): Promise<number> =>
     (await rowsOf(`select from pg_locks where not granted and relation = 'chats'::regclass`)).rowCount!
@@ -281,7 +281,7 @@ test('the request log shows a temporary chat to its account alone, also once it 
   assert.deepEqual(await chats(carol), [open.id, kept.id, hidden.id])
   assert.equal((await bob.get(`/app/requests/${request}`)).status, 404)
   assert.equal((await carol.get(`/app/requests/${request}`)).status, 200)
-  // The books alone know a call of a server without a log.
+  // Without its log, the call is known only to the ledger.
   await rowsOf('update calls set why = null where id = $1', [request])
   assert.equal((await bob.get(`/app/requests/${request}`)).status, 404)
   assert.equal((await carol.get(`/app/requests/${request}`)).status, 200)

@@ -1,4 +1,4 @@
-/** Chats that only who made them sees, and that are deleted for good a day after their last message. */
+/** Temporary chats are visible only to their creator and are deleted a day after their last message. */
 import { sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import { refuse } from '#core/errors.ts'
@@ -8,13 +8,13 @@ import type { ChatRow } from '../store.ts'
 
 export const TEMPORARY_HOURS = 24
 
-/** Whether this is somebody else's alone: to the caller it is not there. */
+/** True for another user's temporary chat, which looks nonexistent to the caller. */
 export const isHidden = (
   { accountId }: Pick<Principal, 'accountId'>,
   { temporary, created_by }: Pick<ChatRow, 'temporary' | 'created_by'>,
 ): boolean => temporary && created_by !== accountId
 
-/** Refuses what a temporary chat is not for: to be shared, pinned, or spoken in by an automation. */
+/** Throws `invalid_state` for actions that temporary chats don't support: sharing, pinning and automations. */
 export function checkKept({ temporary }: Pick<ChatRow, 'temporary'>, what: string): void {
   if (temporary)
     refuse('invalid_state', {
@@ -23,7 +23,6 @@ export function checkKept({ temporary }: Pick<ChatRow, 'temporary'>, what: strin
     })
 }
 
-/** The time when a temporary chat is deleted, unless it is kept or a message comes. */
 export const expiresAt = ({
   temporary,
   last_message_at,
@@ -31,10 +30,11 @@ export const expiresAt = ({
 }: Pick<ChatRow, 'temporary' | 'last_message_at' | 'created_at'>): Date | null =>
   temporary ? new Date((last_message_at ?? created_at).getTime() + TEMPORARY_HOURS * 3_600_000) : null
 
-/** Makes it a chat like any other, with those of the tasks that its agents handed on; answers the ids of those. */
+/** Makes the chat and its delegated chats permanent. Returns the IDs of the delegated ones. */
 export async function keepChat(db: Db, id: Id): Promise<Id[]> {
   const kept: Id[] = []
-  // Again until there are none: a task that was being handed on holds the chat above, and is seen once it lets go of it.
+  // Repeats until none is left: a concurrent delegation holds the parent chat's lock and becomes visible after its
+  // commit.
   for (;;) {
     const { rows } = await sql<{ id: Id }>`with recursive below as (
         select id from chats where id = ${id}
@@ -45,19 +45,19 @@ export async function keepChat(db: Db, id: Id): Promise<Id[]> {
   }
 }
 
-/** Whether it is temporary, which it remains until the transaction ends. */
+/** Also prevents a change until the transaction ends. */
 export async function isTemporary(db: Db, id: Id): Promise<boolean> {
   const { rows } = await sql<{ temporary: boolean }>`select temporary from chats where id = ${id} for share`.execute(db)
   return rows[0]?.temporary ?? false
 }
 
-/** Whether a row of `outbox` tells of a chat that is somebody's alone. */
+/** Matches `outbox` rows about temporary chats. */
 export const isOfTemporary = sql<boolean>`exists (select from chats c where c.temporary and c.id = (
   case when outbox.resource_type = 'chat' then outbox.resource_id else outbox.data ->> 'chat_id' end)::ulid)`
 
-/** The events of these that nobody has carried yet: once the chats are gone, nothing tells any more that they were temporary. */
+/** Removes workspace channels from unsent events, which can't be recognized as temporary once the chats are deleted. */
 export async function keepFromWorkspaces(db: Db, ids: readonly Id[]): Promise<void> {
-  // What is locked is being carried, by whoever read it beside the chat.
+  // Locked rows are being sent by a relay that already checked the chats.
   await sql`update outbox set channels = array(select c from unnest(channels) c where c not like 'workspace:%')
     where seq in (select seq from outbox where (resource_type = 'chat' and resource_id = any(${ids}::text[]))
       or data ->> 'chat_id' = any(${ids}::text[]) for update skip locked)`.execute(db)

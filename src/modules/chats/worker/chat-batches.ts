@@ -6,14 +6,14 @@ import { type IdleMessage, insertIntoIdle } from '../runs/sent-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
 const MOST_FINDS = 500
-/** The first of hundreds at once are not to wait for the last: the next such batch is written while these begin. */
+/** Limited so that the first runs of a batch can start while the next batch is written. */
 const MOST_MESSAGES = 100
 
-/** Statements that calls of one moment share. One of these is a handle of the server: see `ChatHandles`. */
+/** Statements shared by concurrent calls. */
 export interface ChatBatches {
-  /** The chat, with which every call on it begins; null where there is none. */
+  /** Null if there is no such chat. */
   find(id: Id): Promise<ChatRow | null>
-  /** Takes a message into a chat that is idle. Answers the place of the run that was begun; null where nothing was written. */
+  /** Accepts a message in an idle chat. Returns the new run's place, or null if nothing was written. */
   insertIntoIdle(message: IdleMessage): Promise<bigint | null>
 }
 
@@ -21,14 +21,14 @@ export const createChatBatches = ({ postgres, log }: { postgres: Postgres; log: 
   find: createBatches(MOST_FINDS, (ids: Id[]) => chatStore.find(postgres, ids)),
   insertIntoIdle: createBatches(MOST_MESSAGES, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
     try {
-      // The second of two into one chat finds it busy.
+      // A second message to the same chat finds it busy.
       const firsts = new Map(messages.toReversed().map((message) => [message.run.chat_id, message]))
       const places = await insertIntoIdle(postgres, [...firsts.values()])
       return messages.map(({ run }) => places.get(run.id) ?? null)
     } catch (error) {
-      // Nobody tries again where it is not known whether they are there.
+      // The outcome is unknown, so don't retry.
       if (sqlState(error) === null) throw error
-      // One whose words cannot be stored must not keep the others out.
+      // A message that can't be stored must not fail the others.
       log.debug({ error, messages: messages.length }, 'messages were not processed in a batch')
       return messages.map(() => null)
     }

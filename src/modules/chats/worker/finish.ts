@@ -7,7 +7,6 @@ import type { RunRow } from '../runs/run-store.ts'
 import { chatStore } from '../store.ts'
 import { type Claim, type End, type Ended, claim, claimNext, end, endAll } from '../runs/transitions.ts'
 
-/** A run that has ended, and the one whose turn it is now. */
 export interface Finished {
   ended: Ended
   next: Claim | null
@@ -16,9 +15,9 @@ export interface Finished {
 const AT_ONCE = 200
 
 /**
- * Writes the ends of this process's runs: those of one moment in one transaction, each with the turn given to whoever
- * waits in its chat. One that cannot go with the others, for its chat is held or its words cannot be stored, goes alone.
- * Null when the run or its chat is gone, or somebody else has it.
+ * Finishes this process's runs, concurrent ones in one transaction, and claims the next run of each chat. A run whose
+ * chat is locked or whose text can't be stored gets its own transaction.
+ * Null if the run was deleted or taken over.
  */
 export function createFinisher({ postgres, processId, log }: { postgres: Postgres; processId: Id; log: Log }) {
   const { db } = postgres
@@ -64,7 +63,7 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
   }
 }
 
-/** `handOn`: whoever waits in the chat gets its turn in this process. */
+/** `handOn`: claim the chat's next run in this process. */
 interface Finishing extends End {
   run: RunRow
   handOn: boolean

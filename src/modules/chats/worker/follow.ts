@@ -12,8 +12,8 @@ import type { HasRuns } from './runs.ts'
 import { UNREAD_BYTES } from './tail.ts'
 
 /**
- * The events of a run behind `after`, those to come included, until it has ended. From memory where this process runs
- * it, else from the log; whoever runs it may change meanwhile.
+ * Streams a run's events after `after` until it ends: from memory if it runs here, otherwise from the log. The process
+ * that runs it may change meanwhile.
  */
 export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal: AbortSignal): Feed {
   const attach = (sink: Sink): Disposable => {
@@ -25,7 +25,7 @@ export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal
   }
   return {
     attach,
-    // A reader who may still read the chat reads on.
+    // Access is checked when the stream opens.
     recheck: async () => {},
     [Symbol.asyncIterator]: () => iterate(attach, signal),
   }
@@ -49,10 +49,7 @@ async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: numbe
   }
 }
 
-/**
- * The run once it has ended or needs a person; null when the time is over or the signal has fired before, undefined when
- * it was deleted.
- */
+/** Returns the run once it has ended or needs a person. Null on timeout or abort, undefined if it was deleted. */
 export async function untilSettled(
   engine: Engine<HasRuns>,
   runId: Id,
@@ -78,12 +75,12 @@ export async function untilSettled(
 }
 const EVER = 2 ** 31 - 1
 
-/** The time that a caller waits inline. */
+/** How long a request waits for its answer. */
 const INLINE_MS = 600_000
 
 /**
- * The finished answer with its run, or the run's error; null when it goes on for longer than anybody waits, or nobody
- * waits any more. A server that stops fires `ctx.signal` at once but lets runs end for a while, so that is waited for.
+ * Returns the finished answer with its run, or throws the run's error. Null on timeout or when the client disconnects.
+ * During shutdown `ctx.signal` fires at once, but runs get time to end, so this waits for them.
  */
 export async function untilAnswered(
   ctx: Context<HasRuns>,
@@ -103,7 +100,6 @@ export async function untilAnswered(
 
 const gone = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
 
-/** A failed run's error as its sender is refused. */
 function refusalOf({ id, error }: RunRow): Refusal {
   const { code, type, message, param, details } = error!
   const words = code ?? type

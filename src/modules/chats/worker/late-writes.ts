@@ -3,12 +3,12 @@ import type { Engine } from '#infra/context.ts'
 import { type Schedule, every } from '#infra/jobs/jobs.ts'
 import type { Db } from '#infra/postgres/client.ts'
 
-/** Far longer than a statement takes that began before a deletion. */
+/** Far longer than any statement that started before a deletion. */
 const LATE_SECONDS = 300
 
 /**
- * Removes what was written for a run in the very moment of its deletion: the batches of events look at the run without a
- * lock, so that nobody who writes waits for somebody who deletes.
+ * Deletes rows written for a run during its deletion: event batches read the run without a lock, so that writers don't
+ * wait for deletions.
  */
 export async function removeLateWrites(db: Db, olderThanSeconds = LATE_SECONDS): Promise<void> {
   await sql`with late as (

@@ -22,7 +22,7 @@ test('messages to a busy chat wait their turn, are refused, or take it', async (
   for (const name of ['one', 'two', 'three']) {
     const before = (await alice.get(`/chats/${chat}`)).body.data.message_count
     waiting.push(
-      // Alternately at both processes: the order is the chat's.
+      // Alternates between two processes: the chat defines the order.
       (name === 'two' ? beyond : alice)
         .post(`/chats/${chat}/messages`, { content: script({ text: name }) })
         .then((answer) => void order.push(answer.body.data.text)),
@@ -145,7 +145,7 @@ test('twenty messages that come to an idle chat at once are answered one after a
   )
 })
 
-/** On a slow machine one of very many may wait too long for a connection to the database, and is asked to try again. */
+/** On a slow machine, some of many requests time out waiting for a database connection. Retries those. */
 async function eventsOf(path: string, sent: { body: object }): Promise<SentEvent[]> {
   try {
     return await allEvents(alice, path, sent)

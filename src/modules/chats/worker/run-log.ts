@@ -3,16 +3,12 @@ import type { Logged } from '../runs/event-store.ts'
 import type { RunEvent } from '../runs/facts.ts'
 import { Tail } from './tail.ts'
 
-/**
- * The log of a run that this process runs. What is appended gets its number at once and is shown to readers once the
- * writer has made it durable.
- */
+/** The log of a run in this process. Events are numbered when appended, and shown once they are durable. */
 export class RunLog {
   readonly runId: Id
   readonly fence: number
-  /** The part of it that readers see. */
   readonly tail: Tail
-  /** Appended, not durable yet. */
+  /** Appended but not yet durable. */
   waiting = 0
   #next: number
   readonly #lost = new AbortController()
@@ -25,11 +21,10 @@ export class RunLog {
     this.tail.push(shown)
   }
 
-  /** The number of the event appended last. */
   get lastSeq(): number {
     return this.#next - 1
   }
-  /** Fires when another process has the run. */
+  /** Fires when another process takes over the run. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }

@@ -9,7 +9,7 @@ import { RunEventBatch } from '../runs/show.ts'
 const POLL_MS = 50
 const PAGE = 500
 
-/** A page of a run's log. `over`: the run has ended, and nothing comes behind it. */
+/** `over`: the run has ended and has no further events. */
 interface Page {
   batch: RunEventBatch
   upTo: number
@@ -23,8 +23,7 @@ interface Watcher {
 }
 
 /**
- * Runs that this process does not run, watched for its readers: one look at the database for all of them, as long as
- * somebody waits, and one reading of what has come for all who read it at once.
+ * Watches runs of other processes for readers here: one query for all runs, and one read per run for all its readers.
  */
 export class RunWatch {
   readonly #postgres: Postgres
@@ -38,7 +37,7 @@ export class RunWatch {
     this.#log = log
   }
 
-  /** Resolves when the run has an event beyond `seq`, has come to an end or is gone, or the signal fires. */
+  /** Resolves when the run has events after `seq`, has ended or was deleted, or the signal fires. */
   moved(runId: Id, seq: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -57,7 +56,7 @@ export class RunWatch {
     return promise
   }
 
-  /** The events that the table has behind `seq`. */
+  /** Returns stored events after `seq`. */
   page(runId: Id, seq: number): Promise<Page> {
     const key = keyOf({ id: runId, seq })
     const known = this.#pages.get(key)
@@ -68,7 +67,7 @@ export class RunWatch {
   }
 
   async #read(runId: Id, seq: number): Promise<Page> {
-    // Asked before the events are read: a run that ends in between comes with the next look.
+    // Read before the events: a run that ends in between is noticed on the next query.
     const [run] = await runStore.byIds(this.#postgres.db, [runId])
     const events = await eventStore.after(this.#postgres, runId, seq, PAGE)
     return {

@@ -63,7 +63,7 @@ test('a reader that leaves changes nothing, and one that comes back at any momen
     run = event.data.run_id
     if (event.event === 'text.delta') break
   }
-  // From here on every connection is dropped after two events, in turn at one process and at the other.
+  // From here on, drops each connection after two events, alternating between the processes.
   for (let turn = 0; !types(seen).includes('run.completed'); turn++) {
     const more: SentEvent[] = []
     for await (const event of readEvents(turn % 2 ? alice : beyond, `/chats/${chat}/runs/${run}/events`, {
@@ -113,7 +113,7 @@ test('what is stopped keeps what it said; there must be something to stop', asyn
 
 test('what is stopped before it said anything costs what was read', async () => {
   const chat = await made()
-  // Under a cap the call is held in the ledger before it is made, and marked once it has gone out.
+  // With a spend cap, the ledger reserves the call before it is sent and marks it afterwards.
   const capped = await alice.key({ spend_cap_usd: 1 })
   const content = script({ delay_ms: 60_000 })
   const { id } = (await capped.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource
@@ -174,7 +174,7 @@ test('a log that was read up to the end of an attempt goes on with the next', as
   for (let n = 1; n < attempts; n++) await alice.post(`/chats/${chat}/runs/${run}/retry`)
   const log = await ended(chat, run)
   assert.equal(log.filter(({ event }) => event === 'run.failed').length, attempts)
-  // A page of the log ends with an attempt, or this test shows nothing.
+  // The test needs a log page that ends with an attempt.
   assert.equal(log[499]!.event, 'run.failed')
 })
 
@@ -191,7 +191,7 @@ test('in the background an operation ends as its run does, and cancelling it sto
   )
   assert.equal(operation.cost_usd, operation.result.run.cost_usd)
 
-  // Stopped in its chat, the operation is not a success either; what had come is its result.
+  // After a stop in the chat, the operation isn't a success, and its result is the partial answer.
   const said = script({ text: 'half' }, { delay_ms: 60_000 })
   const stopped = (await alice.post(`/chats/${chat}/messages`, { content: said, background: true })).body.data
   await alice.post(`/chats/${chat}/stop`, { run_id: stopped.resource.id })
@@ -223,7 +223,7 @@ test('words and figures that no column takes end a run all the same', async () =
       ['look', '{"arguments":"x\\u0000\ufffd"}'],
     ],
     [script({ error: { type: 'server_error', message: 'no\0 \ud800' } }), 'run.failed', 'no \ufffd'],
-    // Nothing caps it, and nobody pays a bill beyond all bounds: it is written down as far as it goes.
+    // Without a cap, usage is recorded up to the column's limit.
     [JSON.stringify({ steps: [{ text: 'said' }], usage: { output_tokens: 1e300 } }), 'run.completed', 'said'],
   ] as const) {
     const chat = await made()
@@ -294,7 +294,7 @@ test('who has a chat shared to edit sends and stops on their own account; to vie
   assert.equal((await bob.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
   assert.equal(types(await followed).at(-1), 'run.cancelled')
 
-  // Taken back while Bob's next message waits for its turn: it is not answered.
+  // The share is revoked while Bob's next message is queued, so it isn't answered.
   const ahead = await begun(chat)
   const waits = (await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'late' }), background: true }))
     .body.data.resource.id

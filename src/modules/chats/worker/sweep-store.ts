@@ -3,9 +3,9 @@ import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { RunRow } from '../runs/run-store.ts'
 
-/** Runs that only a sweep finds: nobody is at them, or who is cannot know. */
+/** Queries for runs that only a sweep finds. */
 export const sweepStore = {
-  /** Whether there is any run that has not ended: else nothing of what follows can be found. */
+  /** Returns whether any run is unfinished. If not, the other queries can be skipped. */
   async someGoOn(db: Db): Promise<boolean> {
     const { rows } = await sql<{ some: boolean }>`select
       exists (select from runs where status in ('running', 'requires_action'))
@@ -13,7 +13,7 @@ export const sweepStore = {
     return rows[0]!.some
   },
 
-  /** Runs of this process that somebody asked to stop. */
+  /** Runs of this process with a stop request. */
   toCancel: async (db: Db, processId: Id): Promise<Id[]> =>
     (
       await db
@@ -25,7 +25,7 @@ export const sweepStore = {
         .execute()
     ).map(({ id }) => id),
 
-  /** The given runs that were deleted or run under another process. */
+  /** Returns those of `ids` that were deleted or taken over. */
   async lost(db: Db, processId: Id, ids: readonly Id[]): Promise<Id[]> {
     if (ids.length === 0) return []
     const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::ulid[]) x(id) left join runs r on r.id = x.id
@@ -33,7 +33,7 @@ export const sweepStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Running under a process that is gone; or for a while under this one, where the caller knows better. */
+  /** Runs of a dead process, or of this one for 5 s. The caller knows which of its own are alive. */
   orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -44,7 +44,7 @@ export const sweepStore = {
       .limit(200)
       .execute(),
 
-  /** Runs that wait with a call that nobody has decided in time. */
+  /** Runs with an expired approval. */
   expired: (db: Db): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -54,11 +54,11 @@ export const sweepStore = {
       .limit(200)
       .execute(),
 
-  /** Runs of tasks that nobody waits for any more: what stands above them has ended, was asked to, is gone, or begins anew. */
+  /** Delegated runs whose parent has ended, is stopping, was deleted or started a new attempt. */
   async forsaken(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select c.* from runs c left join runs p on p.id = c.parent_run_id
       where c.parent_call is not null and c.status in ('queued', 'running', 'requires_action')
-        -- What a person tries again is the person's.
+        -- A retried task belongs to the person who retried it.
         and c.cancel_requested_at is null and c.attempt = 1
         and (p.id is null or p.status in ('completed', 'failed', 'cancelled') or p.cancel_requested_at is not null
           or split_part(c.parent_call, ':', 1) <> p.attempt::text)
@@ -66,7 +66,7 @@ export const sweepStore = {
     return rows
   },
 
-  /** Runs that rest until a task that they handed on has ended, where it has. */
+  /** Runs waiting for a delegated run that has ended. */
   async reunited(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
         select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = (a -> 'arguments' ->> 'run_id')::bpchar
@@ -75,7 +75,7 @@ export const sweepStore = {
     return rows
   },
 
-  /** Chats where somebody waits and nobody runs. */
+  /** Chats with a queued run and no active one. */
   stalled: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ chat_id: Id }>`select distinct chat_id from runs q where status = 'queued'
         and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))

@@ -11,10 +11,9 @@ import { sweepStore } from './sweep-store.ts'
 import { type Claim, cancelWaiting, claimNext, endFromOutside } from '../runs/transitions.ts'
 
 const SWEEP_MS = 1_000
-/** A run that was taken over so often takes its servers down with it. */
+/** A run taken over this often probably crashes its servers. */
 const MOST_ADOPTIONS = 3
 
-/** The runs that go on in this process. */
 export interface LocalRuns {
   readonly draining: boolean
   readonly closing: AbortSignal
@@ -25,9 +24,8 @@ export interface LocalRuns {
   lose(id: Id): void
 }
 
-/** Looks each second, and when it is woken, for runs that nobody is at and for what was asked elsewhere of those here. */
+/** Sweeps each second, and when woken, for abandoned runs and for requests to this process's runs. */
 export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: LocalRuns): AsyncDisposable {
-  /** A look takes the runs that are nobody's, and does here what somebody asked for elsewhere. */
   async function sweep(): Promise<void> {
     if (here.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
     for (const id of await sweepStore.toCancel(db, processId)) here.stop(id)
@@ -46,11 +44,13 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
       if (next) here.begin(next)
     }
   }
-  /** Logs a run that cannot be taken over now, and goes on with the others. */
+  /** Logs a failed takeover so that the sweep continues with other runs. */
   const left = (runId: Id) => (error: unknown) =>
     log.warn({ error, run: runId }, 'a run cannot be taken over right now')
 
-  /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
+  /**
+   * Restarts the run of a dead process if readers saw nothing, or continues it from saved parts. Otherwise it fails.
+   */
   async function adopt(orphan: RunRow): Promise<void> {
     const claim = await inChat(orphan.chat_id, async (tx) => {
       await logSettledStep(tx, orphan)
@@ -69,13 +69,12 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     bus.poke('outbox')
   }
 
-  /** Decides what nobody has decided in time: the run goes on with the next look for those that wait. */
   async function expire(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
   }
 
-  /** A task that has ended is no longer waited for: the run that handed it on takes its turn, and reads what came of it. */
+  /** Queues a run whose delegated task has ended. */
   async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status !== 'requires_action') return

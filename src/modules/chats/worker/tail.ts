@@ -4,23 +4,23 @@ import type { Logged } from '../runs/event-store.ts'
 import { isEnd } from '../runs/facts.ts'
 import { RunEventBatch } from '../runs/show.ts'
 
-/** The newest events of a run that are held for readers of this process; older ones they read from the table. */
+/** Events kept in memory per run. Readers get older ones from the table. */
 const HELD = 2_000
 /**
- * The time between two writes per reader. Each reader costs a write, whatever is in it, so the more readers there are,
- * the more goes into one: events within this time of the write before wait for it.
+ * Minimum time between writes, per reader: each write costs the same whatever its size, so many readers get larger
+ * batches.
  */
 const MS_PER_READER = 0.25
 const LONGEST_MS = 50
 const FEW = 8
-/** A reader that has so much unread is told no more until it has caught up. */
+/** Unread bytes after which a reader gets no more until it catches up. */
 export const UNREAD_BYTES = 256 * 1024
 
-/** The newest events of a run: written out once for all its readers, who are told of them at once. */
+/** The newest events of a run, encoded once for all readers. */
 export class Tail {
   readonly #runId: Id
   #held: Logged[] = []
-  /** The number that comes behind the events that are held. */
+  /** Sequence number after the held events. */
   #next: number
   #ended = false
   readonly #readers = new Set<() => void>()
@@ -37,13 +37,13 @@ export class Tail {
   get ended(): boolean {
     return this.#ended
   }
-  /** Whether a reader who has come this far has seen the end of the run. */
+  /** Whether a reader at `seq` has seen the run's end. */
   isOver(seq: number): boolean {
     const last = this.#held.at(-1)
     return this.#ended && last !== undefined && seq >= last.seq && isEnd(last.type)
   }
 
-  /** Whether everything behind `seq` is here. */
+  /** Whether everything after `seq` is in memory. */
   reaches(seq: number): boolean {
     return seq + 1 >= (this.#held[0]?.seq ?? this.#next)
   }
@@ -55,7 +55,6 @@ export class Tail {
     this.#tell()
   }
 
-  /** Ends the tail: nothing more will come from here. */
   end(): void {
     this.#ended = true
     if (this.#timer !== null) clearTimeout(this.#timer)
@@ -64,8 +63,8 @@ export class Tail {
   }
 
   /**
-   * Writes what comes behind `seq`; answers how far it came when it has ended, the signal fires, the reader has much
-   * unread, or what is next is no longer here.
+   * Writes events after `seq`. Returns the last position when the run has ended, the signal fires, the reader lags, or
+   * the next event is no longer in memory.
    */
   pour(sink: Sink, seq: number, signal: AbortSignal): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>()
@@ -87,7 +86,6 @@ export class Tail {
     return promise
   }
 
-  /** Resolves when it has ended, or the signal fires. */
   over(signal: AbortSignal): Promise<void> {
     if (this.#ended || signal.aborted) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Long test: runs in the merge check or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectPostgres } from '#infra/postgres/client.ts'
@@ -14,7 +14,7 @@ const inBackground = async (who: Caller, chat: string, content: string): Promise
   (await who.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource.id
 const runOf = async (who: Caller, chat: string, run: string) => (await who.get(`/chats/${chat}/runs/${run}`)).body.data
 
-/** Starts an answer that says this and then goes on for so long; answers its run once it was said, and what was seen. */
+/** Starts an answer that says `text`, then continues for `ms`. Resolves once the text was streamed. */
 async function begun(who: Caller, chat: string, text: string, ms: number): Promise<{ run: string; seen: SentEvent[] }> {
   const seen: SentEvent[] = []
   const body = { content: script({ text }, { delay_ms: ms }, { text: ' the end' }) }
@@ -67,19 +67,19 @@ test('what an answer had cost when its server was killed reaches its message, it
   await using doomed = await doomedServer()
   const there = doomed.alice
   const chat = await made(there)
-  // Connected before it begins: what is seen first has to be the first mark.
+  // Connects early, to see the first estimate.
   await using watching = connectPostgres(doomed.database.connection, () => {})
   const { pool } = watching
   await pool.query('select')
   const { run } = await begun(there, chat, 'a dozen words that somebody has to pay for, whatever happens next', 60_000)
-  // The input bound is marked at first, what has come so far about a second later.
+  // First the input's upper bound, then about a second later the output so far.
   const marked = async (): Promise<bigint | undefined> =>
     (await pool.query<{ estimate: bigint }>('select estimate from reservations where sent_at is not null')).rows[0]
       ?.estimate
   const bound = await until(marked, (nano) => nano !== undefined)
   await until(marked, (nano) => nano! > bound!)
   await doomed.kill()
-  // A statement that was on its way when its server died may still be carried out.
+  // The database may still execute a dead server's last statement.
   let before: bigint | undefined
   const estimate = (await until(
     async () => {
@@ -148,7 +148,7 @@ test('a process that lost its run writes nothing more', async () => {
   const alice = await server.person('Alice')
   const chat = await made(alice)
   const { run } = await begun(alice, chat, 'mine', 2_000)
-  // As another process does that takes it for dead.
+  // What a process does when it takes over.
   const { pool } = server.app.engine.postgres
   await pool.query(`update runs set fence = fence + 1, process_id = $2 where id = $1`, [run, '0'.repeat(26)])
   const events = await allEvents(alice, `/chats/${chat}/runs/${run}/events`)

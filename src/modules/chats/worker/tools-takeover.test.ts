@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Long test: runs in the merge check or by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
@@ -13,7 +13,7 @@ const endless = script({ text: 'x' }, { delay_ms: 60_000 })
 const chatOf = async (who: Caller, more: object = { model: 'sim/script' }): Promise<string> =>
   (await who.post('/chats', more)).body.data.id
 
-/** An operation that goes on, and is under way. */
+/** Starts an operation and waits until it runs. */
 async function longOperation(who: Caller): Promise<string> {
   const chat = await chatOf(who)
   const { id } = (await who.post(`/chats/${chat}/messages`, { content: endless, background: true })).body.data
@@ -36,7 +36,7 @@ interface InCall {
   seen: SentEvent[]
 }
 
-/** A run of an agent with these tools that is under way in its first call. */
+/** Starts a run that is in its first tool call. */
 async function inCall(who: Caller, tool: string, given: object): Promise<InCall> {
   const tools = [{ name: tool, policy: 'allow' }]
   const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools })).body.data.id
@@ -50,7 +50,7 @@ async function inCall(who: Caller, tool: string, given: object): Promise<InCall>
   return { chat, run: seen[0]!.data.run_id, seen }
 }
 
-/** The run stands as it was seen, it went on from there to its end, and its call was made once. */
+/** Checks that the run continued to its end, with its earlier events unchanged and its call made once. */
 async function wentOn(who: Caller, { chat, run, seen }: InCall) {
   const log = await allEvents(who, `/chats/${chat}/runs/${run}/events`)
   assert.deepEqual(log.slice(0, seen.length), seen)
@@ -79,7 +79,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
     () => goalOf(there),
     ({ run_id }) => run_id !== null,
   )
-  // Once it has said something it cannot begin again as if nothing had been.
+  // After the first text, the run can't restart.
   for await (const { event } of readEvents(there, `/chats/${pursued}/runs/${goal.run_id}/events`))
     if (event === 'text.delta') break
   const unsafe = await inCall(there, 'chats.send', { id: other, content: endless })
@@ -92,7 +92,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   const here = caller(server.origin, there.headers)
   await here.post(`/operations/${operation}/cancel`)
   const { run } = await wentOn(here, safe)
-  // Each turn of the model is one call and is paid once.
+  // Each model turn is one call and is billed once.
   await server.app.engine.ledger.flush()
   await watching.app.engine.ledger.flush()
   const { rows } = await pool.query(
@@ -116,7 +116,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.equal(rest.at(-3)!.data.message.text, 'I try. It is done.')
   assert.equal((await here.get(`/chats/${other}/messages`)).body.data.length, 2)
 
-  // Its goal goes on with another turn.
+  // The goal continues with another turn.
   goal = await until(
     () => goalOf(here),
     ({ turns_used, run_id }) => turns_used >= 2 && run_id !== null,
@@ -163,7 +163,7 @@ test('a server stops while agents use tools: another goes on where they were; wh
   )
   assert.deepEqual([waits.status_reason, waits.pending_actions[0].kind], ['interrupted', 'interrupted'])
   assert.equal((await there.get(`/chats/${other}/messages`)).body.data.length, 2)
-  // To allow it again is to do it again.
+  // Allowing the call again repeats it.
   await there.post(`${path}/actions`, { actions: [{ id: waits.pending_actions[0].id, decision: 'allow' }] })
   await told(4)
   await there.post(`/chats/${asking}/stop`)

@@ -81,7 +81,7 @@ test('what nobody decides in time is not done: the model is told, and goes on', 
   const [action] = run.pending_actions
   const days = (Date.parse(action.expires_at) - Date.now()) / 86_400_000
   assert.ok(days > 6.9 && days <= 7, action.expires_at)
-  // As if a week had passed.
+  // Simulates that a week has passed.
   await server.app.engine.postgres.pool.query(
     `update runs set actions_expire_at = now(), pending_actions = jsonb_set(pending_actions, '{0,expires_at}', $2) where id = $1`,
     [run.id, '"2026-01-01T00:00:00.000Z"'],

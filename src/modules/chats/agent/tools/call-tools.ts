@@ -14,28 +14,25 @@ import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
 import type { RunEvent } from '../../runs/facts.ts'
 
-/** The time that a person has for a decision; a call not allowed by then is denied. */
+/** Undecided calls are denied after this time. */
 const DECIDE_MS = 7 * 86_400_000
 
-/** Calls of one run's tools, on the parts of its answer. */
 export interface Calling {
   engine: Engine
   run: RunRow
-  /** The budgets that its calls count for. */
   budgets: readonly Budget[]
   toolset: Toolset
   parts: Part[]
-  /** The model's answer ended at its limit of tokens, so its last call may be a part of what was meant. */
+  /** The answer hit its token limit, so the last call may be incomplete. */
   isCut: boolean
-  /** Fires when the run is to end. */
   signal: AbortSignal
-  /** Resolves when what was told is durable. */
+  /** Resolves when the events are durable. */
   tell(facts: readonly RunEvent[]): Promise<void>
-  /** The steps that tools of this attempt took before, when it is a run that goes on. */
+  /** Tool steps of this attempt from an earlier process. */
   before: readonly StepRow[]
 }
 
-/** Gives every open call its result; answers those that a person has to decide first. */
+/** Executes open calls. Returns those that need a person's decision. */
 export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   const pending: PendingAction[] = []
   const last = calling.parts.findLast(({ type }) => type !== 'tool_result')
@@ -46,7 +43,7 @@ export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
       continue
     }
     const decided = await decide(calling, open)
-    // One of an id at a time: a decision names what was shown. The next is asked about once that is decided.
+    // Calls with the same ID are decided one at a time, because a decision names only the ID.
     if ('kind' in decided) pending.push(...(pending.some(({ id }) => id === decided.id) ? [] : [decided]))
     else await give(calling, open, decided)
   }
@@ -66,7 +63,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const parameters = toolset.offer.find(({ name }) => name === call.name)?.parameters
   if (given === null || isUnclear(given, parameters)) return mistake('The arguments must be a JSON object.')
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
-  // Its result was kept, its telling was not: it is not done again.
+  // The result was saved but not announced, so don't repeat the call.
   if (last?.status === 'completed') return last.result as Result
   const tool = toolset.reach(call.name, given)
   if ('unusable' in tool) return mistake(tool.unusable)
@@ -82,7 +79,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
     can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
     expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
-  // Also what was allowed: it was allowed once.
+  // Even if allowed: the approval covered one execution.
   if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
   const approved = approvedCalls(run).some(({ part, definition }) => part === index && definition === tool.definition)
   if (tool.consent && !approved) return pending('approval')
@@ -91,7 +88,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   return carryOut(calling, open, tool, given, approved)
 }
 
-/** The result of a call that a person has to agree to, in a run that no person has begun. */
+/** The result of a call that needs consent, in a run without a person. */
 const unwatched = (tool: string): Result => ({
   output: errorBody(
     new Refusal('consent_required', {
@@ -102,10 +99,7 @@ const unwatched = (tool: string): Result => ({
   is_error: true,
 })
 
-/**
- * Carries out a call. The step is written before the call begins, so that a process that takes the run over knows what
- * may have been done.
- */
+/** Saves the step before the call, so that a takeover knows what may have been executed. */
 async function carryOut(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,
@@ -125,7 +119,7 @@ async function carryOut(
   const until = limitMs === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
   const result = await Promise.race([use({ run, call: open, budgets, consented, signal: until, tell }), ended(until)])
   if (signal.aborted) {
-    // Left for any other reason the run goes on elsewhere, where it counts that this may have been done.
+    // On any other abort, another process continues the run and must know that the call may have been executed.
     if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
     signal.throwIfAborted()
   }
@@ -150,7 +144,6 @@ async function carryOut(
   return kept
 }
 
-/** Null once the signal has fired. */
 const ended = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(null)

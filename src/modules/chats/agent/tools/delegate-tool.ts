@@ -1,4 +1,4 @@
-/** The tool that hands a task to another agent, as a model is offered it. */
+/** The tool that delegates a task to another agent. */
 import type { AgentRow } from '#modules/agents/service.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 
@@ -23,7 +23,6 @@ export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
   },
 })
 
-/** The task as it was given; a sentence for the model where there is none. */
 export const taskOf = ({ task }: Record<string, unknown>): { task: string } | { unusable: string } =>
   typeof task !== 'string' || task.trim() === '' || task.length > LONGEST_TASK
     ? { unusable: `\`task\` must describe the task in up to ${LONGEST_TASK} characters.` }

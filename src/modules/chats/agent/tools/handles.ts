@@ -4,10 +4,10 @@ import type { Id } from '#core/ids.ts'
 import type { OutsideTools } from './outside-tools.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** The handles by which an agent at work uses other areas. */
+/** Engine handles that agents use. */
 export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {
   toolbox: Toolbox
   outsideTools: OutsideTools
-  /** Whether one of these runs of automations is of one that was paused since its agent was changed. */
+  /** Whether a change to its agent paused one of these runs' automations. */
   isPausedByAgent(automationRunIds: readonly Id[]): Promise<boolean>
 }

@@ -1,4 +1,4 @@
-/** An agent lends nobody the rights of whoever talks to it: its tools do what both it and those who chose them may do. */
+/** An agent's tools are limited to what both the sender and those who set the tools can do. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
@@ -8,7 +8,7 @@ import { isOver, runIs } from '#test/automations/hooks.ts'
 import { validBody } from '#test/pipeline/least-call.ts'
 import { type Caller, type Person, testServer } from '#test/server.ts'
 
-// Tests look into answers freely.
+// Untyped, because tests inspect answers freely.
 async function made(path: string, body: object, who: Caller): Promise<any> {
   const answer = await who.post(path, body)
   assert.equal(answer.status, 201, answer.text)
@@ -31,7 +31,7 @@ async function teamOf() {
 const bold = tools({ 'chats.create': 'allow', 'agents.create': 'allow', 'agents.list': 'allow', do: 'allow' })
 const create = (workspace_id: string) => call('chats_create', { workspace_id, title: 'made by an agent' })
 
-/** The outcome of a call that alice's agent makes in a chat of hers: the refusal's code, or `done`. */
+/** Returns the error code of each call by alice's agent, or `done`. */
 async function outcome(
   alice: Person,
   agent: { id: string; workspace_id: string },
@@ -54,13 +54,13 @@ test('bob, who may only write agents, sets tools: alice’s runs of them do what
   const list = call('agents_list', { workspace_id: team })
   assert.deepEqual(await outcome(alice, his, create(team), list), ['insufficient_role', 'done'])
 
-  // Hers, whose tools he sets anew.
+  // Alice's agent, whose tools Bob sets again.
   const hers = await made('/agents', { ...base, tools: bold }, alice)
   assert.deepEqual(await outcome(alice, hers, create(team)), ['done'])
   assert.equal((await bob.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)
   assert.deepEqual(await outcome(alice, hers, create(team)), ['insufficient_role'])
 
-  // A copy is its maker's; a boss of his hands on no more than he may do; nor does an agent that his agent makes.
+  // A copy belongs to its maker. A parent agent passes on only its maker's permissions, also to agents it creates.
   const copied = await made(`/agents/${hers.id}/copy-to-workspace`, { workspace_id: team }, bob)
   assert.deepEqual(await outcome(alice, copied, create(team)), ['insufficient_role'])
   const whole = await made('/agents', { ...base, tools: bold }, alice)
@@ -77,7 +77,7 @@ test('bob, who may only write agents, sets tools: alice’s runs of them do what
   const child = (await alice.get(`/agents?workspace_id=${team}`)).body.data.find((one: any) => one.name === 'Made')
   assert.deepEqual(await outcome(alice, child, create(team)), ['insufficient_role'])
 
-  // An automation of hers does not do for him what he cannot do.
+  // Her automation can't do for him what he can't do.
   const action = { type: 'agent', agent_id: his.id, prompt: script([create(team)], [say('over')]) }
   const hook = { name: 'Nightly', kind: 'webhook', workspace_id: team, action }
   const automation = await made('/automations', hook, alice)
@@ -86,7 +86,7 @@ test('bob, who may only write agents, sets tools: alice’s runs of them do what
   const told = (await alice.get(`/chats/${run.chat_id}/messages`)).body.data.at(-1)
   assert.equal(results(told)[0]!.output.error.code, 'insufficient_role')
 
-  // She sets them, though to what they were; a person who has left lends nothing.
+  // Setting the same tools again counts. A former member contributes no permissions.
   assert.equal((await alice.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)
   assert.deepEqual(await outcome(alice, hers, create(team)), ['done'])
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
@@ -102,7 +102,7 @@ test('a narrow key sets tools: they reach as far as the key did', async () => {
   assert.deepEqual(await outcome(alice, agent, create(team), list), ['missing_scope', 'done'])
 })
 
-/** What an account reads and changes as its own; calls a person agrees to each time never run by a policy alone. */
+/** What an account reads and changes for itself. Calls with consent never run by policy alone. */
 const personal = list(await loadContracts()).filter(
   ({ name, endpoint: { path, auth, consent, ofAccount, method } }) =>
     auth !== 'session' &&

@@ -15,7 +15,7 @@ interface Asked {
   params?: { protocolVersion?: string; name?: string }
 }
 
-/** An outside server on loopback that lists and answers what it is given, and counts. */
+/** A loopback MCP server that counts requests. */
 async function mcpServer(listing: () => Promise<object[]> | object[], answer: () => object = () => ({ content: [] })) {
   const seen: Record<string, number> = {}
   const reply = async ({ method, params }: Asked): Promise<object | null> => {
@@ -111,7 +111,7 @@ test('an account’s servers are listed one after the other', async () => {
     most = Math.max(most, ++inProgress)
     if ((outside.seen['notifications/initialized'] ?? 0) === 2) both.resolve()
     await both.promise
-    // A second listing that doesn't wait comes meanwhile.
+    // Meanwhile the second listing proceeds without waiting.
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
     inProgress--
     return [echo()]

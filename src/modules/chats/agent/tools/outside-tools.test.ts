@@ -154,7 +154,7 @@ test('a server that cannot be reached, refuses, talks nonsense or is silent is t
   assert.match(late!, /in time/)
 })
 
-/** Takes connections and says nothing. */
+/** Accepts connections and never responds. */
 async function startSilent() {
   const silent = createServer((socket) => void socket.on('error', () => {}).resume())
   silent.listen(0, '127.0.0.1')
@@ -280,7 +280,7 @@ test('an outside tool gives no orders: an agent that obeys its words reaches no 
   )
   const [injected, ...tried] = results(said.body.data)
   assert.equal(injected!.output, order)
-  // The words searched for are in the message that asks for them; nothing else of that name is found.
+  // The search can match only the message that asks for it.
   const found = tried[2]!.output.data.map(({ workspace_id }: { workspace_id: string }) => workspace_id)
   assert.deepEqual(new Set(found), new Set(found.length === 0 ? [] : [alice.workspaceId]))
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** The tools of an agent's outside servers: what each offers, by names that models take, and how a call of one goes out. */
+/** Tools of an agent's external MCP servers. */
 import { createHash, hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentRow, outsideServers } from '#modules/agents/service.ts'
@@ -12,24 +12,22 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Server = AgentRow['mcp_servers'][number]
 
-/** A tool of an outside server as an agent has it. */
 export interface OfferedOutsideTool {
-  /** The address of its server, and what the server calls it. */
+  /** The server's URL and its name for the tool. */
   url: string
   tool: string
-  /** The tool's own description of itself, as a hash: a person allows this, and not whatever comes to have its name. */
+  /** Hash of the tool's definition: an approval covers this definition, not later ones under the same name. */
   definition: string
   policy: Policy
   timeoutMs: number
   call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
 }
 
-/** The tools that an agent's outside servers give it in one run. */
 export interface OutsideSession extends AsyncDisposable {
   offer: Tool[]
-  /** The reasons why a server, or some of its tools, cannot be used now. */
+  /** Servers or tools that are unavailable, with the reason. */
   problems: { server: string; message: string }[]
-  /** The tool by the name that the model knows; null where no server of the agent has it. */
+  /** Looks up a tool by the model's name for it. Null if no server has it. */
   reach(name: string): OfferedOutsideTool | { unusable: string } | null
 }
 
@@ -37,15 +35,15 @@ const MOST_TOOLS = 128
 const MOST_SCHEMA = 32_768
 const MOST_SCHEMAS = 262_144
 const LONGEST_DESCRIPTION = 4_096
-/** The time that a list of a server's tools is taken for known, and the time that one which failed is left in peace. */
+/** How long a listing or a failure is cached. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
 const TOO_LARGE_MS = KNOWN_MS
 const MOST_KNOWN = 100
-/** The time that the account's next listing waits for one whose server doesn't answer. */
+/** How long a listing without a response delays the account's next one. */
 const LISTING_MS = 1_000
 const LONGEST_NAME = 128
-/** A copy: a slice would keep all that it is cut from. */
+/** Copies, because a slice would retain the whole string. */
 const cut = (words: string): string => Buffer.from(shorten(words, LONGEST_DESCRIPTION)).toString()
 
 export const noOutsideSession: OutsideSession = {
@@ -59,8 +57,8 @@ type ListedTool = OutsideTool & Pick<OfferedOutsideTool, 'definition'>
 type Listing = { tools: ListedTool[]; leftOut: number } | { failed: string }
 
 /**
- * The listings of outside servers, in this process's memory: the oldest is forgotten first. With several processes each
- * asks for itself, so a server is asked once per process in the time that its listing, or its refusal, is remembered.
+ * In-memory cache of listings, oldest evicted first. Each process has its own, so a server is asked once per process
+ * and period.
  */
 export class OutsideTools {
   readonly #known = new Map<string, { until: number; listing: Listing }>()
@@ -71,7 +69,6 @@ export class OutsideTools {
     this.#listingMs = listingMs
   }
 
-  /** What is remembered under any of these names. */
   known(...names: string[]): Listing | null {
     for (const name of names) {
       const entry = this.#known.get(name)
@@ -91,8 +88,8 @@ export class OutsideTools {
   }
 
   /**
-   * Runs one listing of an account after the other: reading a large one holds up everyone. One that has no answer after
-   * a second lets the next one begin, so a silent server doesn't delay the others.
+   * Runs an account's listings one at a time, because parsing a large one blocks the event loop. After a second without
+   * a response the next one starts, so that a silent server doesn't delay the others.
    */
   async inTurn<T>(account: Id, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(account) ?? Promise.resolve()
@@ -113,7 +110,7 @@ export class OutsideTools {
 }
 export const createOutsideTools = (listingMs = LISTING_MS): OutsideTools => new OutsideTools(listingMs)
 
-/** Waits, and throws when the signal fires first. */
+/** Throws if the signal fires first. */
 async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const { promise: left, reject } = Promise.withResolvers<never>()
@@ -126,7 +123,7 @@ async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void
   }
 }
 
-/** Asks the servers what they have, all at once; one that does not answer is a problem and no more. `party`: whose run it is. */
+/** Lists all servers concurrently. A failing server is only reported in `problems`. `party`: the run's account. */
 export async function outsideOf(
   engine: Engine<{ outsideTools: OutsideTools }>,
   agent: AgentRow,
@@ -180,7 +177,7 @@ export async function outsideOf(
           try {
             return hideIn(await mcp.call(name, given, until), secrets)
           } catch (error) {
-            // JSON that is nested beyond what can be written out again.
+            // Nested too deeply to serialize.
             if (error instanceof RangeError) return mistake(`${server.name}: the response is nested too deeply.`)
             if (!(error instanceof OutsideFailed)) throw error
             return hideIn(mistake(`${server.name}: ${error.message}`), secrets)
@@ -215,7 +212,7 @@ export async function outsideOf(
 const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
   tools.find((tool) => tool.name === name)?.policy ?? policy
 
-/** The policy of another agent for the same tool of the same server; null where that agent does not have the server. */
+/** Another agent's policy for the same tool. Null if it doesn't have the server. */
 export function outsidePolicy(
   { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
   { url, tool }: Pick<OfferedOutsideTool, 'url' | 'tool'>,
@@ -233,7 +230,7 @@ async function listed(
   mcp: OutsideMcp,
   signal: AbortSignal,
 ): Promise<Listing> {
-  // Under the address alone: a server whose listing is too large isn't asked again because its agent was changed.
+  // By URL alone, so that changing the agent doesn't repeat a listing that was too large.
   const refused = `${party} ${url}`
   const before = all.known(key, refused)
   if (before !== null) return before
@@ -250,7 +247,7 @@ async function listed(
   }
 }
 
-/** The tools that a model is given: as many as it is asked to read, and none that is larger than that. */
+/** Limits the number and size of tools. */
 function bounded(all: readonly OutsideTool[]): Listing {
   const tools: ListedTool[] = []
   let size = 0
@@ -265,7 +262,7 @@ function bounded(all: readonly OutsideTool[]): Listing {
   return { tools, leftOut: all.length - tools.length }
 }
 
-/** JSON whose objects have their keys in order: a server may write the same ones in another. Null: nested too deeply. */
+/** Sorts keys, because servers may reorder them. Null if nested too deeply. */
 function sortedJson(value: object): string | null {
   try {
     return JSON.stringify(value, (_, inner: unknown) =>
@@ -279,7 +276,7 @@ function sortedJson(value: object): string | null {
   }
 }
 
-/** `mcp__<server>__<tool>` in the letters that vendors take for names of functions, 64 at most. */
+/** `mcp__<server>__<tool>`, in the characters and up to the 64 that providers allow. */
 function nameOf(server: string, tool: string): string {
   const name = `mcp__${server}__${tool.replace(/[^A-Za-z0-9_-]/g, '_')}`
   return name.length <= 64
@@ -287,10 +284,10 @@ function nameOf(server: string, tool: string): string {
     : `${name.slice(0, 55)}_${createHash('sha256').update(tool).digest('hex').slice(0, 8)}`
 }
 
-/** The secrets in a header's value: all of it, and what follows the word that says which kind of credential it is. */
+/** The whole header value and its parts after the scheme. */
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
-/** A server that repeats what it was sent tells no secrets to the model, nor to readers of the chat. */
+/** Hides credentials that a server echoes from the model and the chat's readers. */
 function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
   const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
   const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))

@@ -1,4 +1,4 @@
-/** The policy of an agent for a tool: by its own policies, and by those of the agents that handed it its task. */
+/** An agent's tool policies, combined with those of the agents that delegated to it. */
 import { type AgentRow, agentsById } from '#modules/agents/service.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import { refuse } from '#core/errors.ts'
@@ -11,10 +11,7 @@ export type AgentTools = readonly { name: string; policy: Policy }[]
 const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
 const plain = (name: string): string => name.replace('_', '.')
 
-/**
- * The tools that would loosen an agent's own limits: asked for where they are not named, and what a person has to
- * decide is never the agent's own.
- */
+/** Tools that could loosen the agent's own limits. These are defaults, for tools the agent's policies don't name. */
 const GUARDED: Readonly<Record<string, Policy>> = {
   'agents.create': 'ask',
   'agents.update': 'ask',
@@ -25,20 +22,20 @@ const GUARDED: Readonly<Record<string, Policy>> = {
   'automations.fire': 'ask',
   'automations.test_fire': 'ask',
   'automations.retry': 'ask',
-  // The runs that these begin would stand below no run: outside its limits, its budgets and its depth.
+  // Runs started by these would have no parent run, which bypasses the agent's limits, budgets and depth.
   'chats.retry': 'deny',
   'chats.start_goal': 'deny',
   'chats.resume_goal': 'deny',
   'chats.actions': 'deny',
 }
 
-/**
- * Whether a person may allow a tool for the rest of a chat: not what would loosen the agent's own limits, nor handing tasks
- * on, which is one tool for many agents.
- */
+/** False for tools that loosen the agent's limits, and for `delegate`, which stands for many agents. */
 export const mayBeRemembered = (tool: string): boolean => tool !== DELEGATE && !(tool in GUARDED)
 
-/** The strictest that holds: a tool denied by name is not to be had through `do`. Null: not a tool of this agent. */
+/**
+ * Returns the strictest policy, so that a tool denied by name can't be called through `do`. Null if the agent doesn't
+ * have the tool.
+ */
 export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 'tool' | 'endpoint'>): Policy | null {
   const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
   const own = named(tool)
@@ -52,7 +49,7 @@ export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget,
 export const strictest = (...policies: readonly Policy[]): Policy =>
   STRICT[Math.max(...policies.map((policy) => STRICT.indexOf(policy)))]!
 
-/** An agent's policy where it reaches the same, by whatever way. Null: it does not. */
+/** The policy that applies however the agent reaches the endpoint. Null if it can't. */
 export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 'tool' | 'endpoint'>): Policy | null {
   const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint })
   if (endpoint === null || direct !== null) return direct
@@ -61,7 +58,7 @@ export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 
 
 export type AgentAbove = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 
-/** The agents of the runs above a run, as they are now. */
+/** Current agents of the ancestor runs. */
 export async function agentsAbove(db: Db, lineage: readonly RunBudgets[]): Promise<AgentAbove[]> {
   const ids = lineage.slice(1).flatMap(({ agent_id }) => agent_id ?? [])
   const rows = await agentsById(db, [...new Set(ids)])
@@ -71,9 +68,9 @@ export async function agentsAbove(db: Db, lineage: readonly RunBudgets[]): Promi
 }
 
 /**
- * The strictest that holds here and above: nobody gets by way of another agent what he may not do himself. A tool that an
- * agent above does not name is what it is here, where whoever chooses the tools of the one chooses those of the other, in
- * one workspace; an agent from elsewhere does only what those above it may do too.
+ * Returns the strictest policy of this agent and its ancestors, so that delegation can't widen permissions.
+ * In one workspace, the same people choose the tools of both agents, so a tool that an ancestor doesn't name keeps this
+ * agent's policy. An agent from another workspace can use only tools that its ancestors have.
  */
 export function policyWithin(
   { workspace_id }: Pick<AgentRow, 'workspace_id'>,

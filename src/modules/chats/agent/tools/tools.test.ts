@@ -54,7 +54,7 @@ test('an agent with tools finishes a goal: it writes a file, is judged, and all 
   assert.deepEqual(replayed(log), message.content)
   assert.equal(log.map(({ data }) => (data.index === undefined ? '' : data.delta)).join(''), message.text)
   assert.deepEqual(log.findLast(({ event }) => event === 'usage')!.data.cost_usd, message.cost_usd)
-  // The state at the end, and each on the way there, is told as well.
+  // Each status appears in the events.
   assert.deepEqual(log.at(-1)!.data.run, (await beyond.get(`/chats/${chat}/runs/${run.id}`)).body.data)
   assert.deepEqual(
     log.flatMap(({ data }) => data.run?.status ?? []),
@@ -87,7 +87,7 @@ test('an agent with tools finishes a goal: it writes a file, is judged, and all 
   assert.deepEqual([run.cost_usd, message.cost_usd], [Number(paid[0].nano) / 1e9, Number(paid[0].nano) / 1e9])
 })
 
-/** The content of a message, from what its readers were told. */
+/** Rebuilds a message's content from its events. */
 function replayed(log: readonly SentEvent[]): object[] {
   const parts: any[] = []
   const byIndex = new Map<number, any>()
@@ -205,7 +205,7 @@ test('an answer that is not what the schema of its agent asks for has failed and
     assert.deepEqual([data[0].status, data[0].text], ['failed', text])
     assert.equal((await beyond.post(`/chats/${chat}/runs/${run_id}/retry`)).status, 502)
   }
-  // A schema that nobody can check in bounded time is not a reason to refuse what is JSON.
+  // JSON answers pass if their schema can't be checked in bounded time.
   const itself = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { $ref: '#' }] } } }
   const other = await chatWith([], { output_schema: itself })
   const deep = '{"a":'.repeat(60) + '1' + '}'.repeat(60)

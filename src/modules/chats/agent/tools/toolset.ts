@@ -1,4 +1,4 @@
-/** The tools that an agent may use in one run: endpoints of this server, tools of outside servers, other agents. */
+/** An agent's tools in one run: endpoints, external MCP servers and other agents. */
 import { type AgentRow, agentsById } from '#modules/agents/service.ts'
 import type { Engine } from '#infra/context.ts'
 import { sharedPlace } from '#authz/shares.ts'
@@ -16,52 +16,48 @@ import { type AgentAbove, type Policy, agentsAbove, limitOf, policyOf, policyWit
 import { type OpenCall, type Result, mistake } from '../../messages/tool-calls.ts'
 import type { RunEvent } from '../../runs/facts.ts'
 
-/** A tool as a run may use it. */
 export interface UsableTool {
-  /** The name by which people are told of the tool. */
+  /** The name shown to people. */
   name: string
-  /** The tool's description by its outside server, as a hash; null: a tool of this server's own. */
+  /** Hash of the external tool's definition; null for built-in tools. */
   definition: string | null
   policy: Policy
-  /** A person has to agree to each call, whatever the policy says. */
+  /** Every call needs a person's consent, whatever the policy. */
   consent: boolean
-  /** The tool may be called again: to do it twice is as good as once. */
+  /** Safe to call twice. */
   repeatable: boolean
-  /** The time that a call may take; null: as long as the run. */
+  /** Null: as long as the run. */
   limitMs: number | null
   use(call: ToolUse): Promise<Result | WaitsElsewhere>
 }
 
-/** The call began something that waits elsewhere, for a person. */
+/** The call started a run that waits for a person. */
 export interface WaitsElsewhere {
   waits: { chat_id: Id; run_id: Id }
 }
 
-/** A call of a tool. */
 export interface ToolUse {
   run: RunRow
   call: OpenCall
-  /** The budgets that the call counts for. */
   budgets: readonly Budget[]
-  /** A person has agreed to this very call. */
+  /** A person allowed this call. */
   consented: boolean
   signal: AbortSignal
-  /** Resolves when it is durable. */
+  /** Resolves when the events are durable. */
   tell(facts: readonly RunEvent[]): Promise<void>
 }
 
-/** Hands a task to another agent and sees it to its end. */
+/** Delegates a task and waits for its end. */
 export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Result | WaitsElsewhere>
 
 export interface Toolset extends AsyncDisposable {
-  /** The agent has no tools at all, or there is none. */
   empty: boolean
-  /** The version of the agent whose tools these are. */
+  /** The agent's version. */
   version: number | null
   offer: readonly Tool[]
-  /** The servers and tools that cannot be used now, for the run's log. */
+  /** Unavailable servers and tools, for the run's log. */
   problems: OutsideSession['problems']
-  /** The tool that a call by this name reaches, or why it reaches nothing. */
+  /** Returns the tool, or why it can't be used. */
   reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
 }
 
@@ -69,10 +65,10 @@ const CALL_MS = 60_000
 
 export interface ToolsetOwner {
   agent: AgentRow | null
-  /** The one whose run it is, and where it runs. */
+  /** The run's sender. */
   principal: Principal
   workspaceId: Id
-  /** The run and those above it, itself first. */
+  /** Starts with the run itself. */
   lineage: readonly RunBudgets[]
   delegate: Delegate
   signal: AbortSignal
@@ -96,10 +92,10 @@ export async function toolsetOf(
     return near || (await sharedPlace(db, principal, 'agent', row)) !== null ? [row] : []
   })
   const helpers = (await Promise.all(offered)).flat()
-  // A tool that is denied is not offered; a model that calls it all the same is told.
+  // Denied tools aren't offered. A model that calls one anyway gets an error.
   const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
   const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]
-  // Nobody gets by an agent, or by those above it, what they could not do themselves.
+  // Prevents access through an agent that its sender or the people who set its tools don't have.
   const lenders = [agent, ...above].flatMap(({ tools_by }) => tools_by)
   const unknown = (name: string) => ({
     unusable: `The tool \`${name}\` doesn’t exist. Available tools: ${offer.map((tool) => tool.name).join(', ')}.`,
@@ -120,7 +116,7 @@ export async function toolsetOf(
               definition: beyond.definition,
               policy: policyWithin(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
               consent: false,
-              // The server's own word on its tool is not a ground to call it twice.
+              // The server's own idempotency hints aren't trusted.
               repeatable: false,
               limitMs: beyond.timeoutMs,
               use: ({ signal: until }) => beyond.call(given, until),
@@ -154,7 +150,6 @@ const noTools: Toolset = {
   async [Symbol.asyncDispose]() {},
 }
 
-/** The tool that hands a task on, for these arguments. */
 function handing(
   agent: AgentRow,
   above: readonly AgentAbove[],
@@ -178,14 +173,14 @@ function handing(
       ({ subagents }) => subagents.find(({ agent_id }) => agent_id === agentId)?.policy ?? null,
     ),
     consent: false,
-    // The same call hands the same task on once.
+    // Repeating the call doesn't delegate twice.
     repeatable: true,
     limitMs: null,
     use: (call) => delegate(agentId, wanted.task, call),
   }
 }
 
-/** Calls in the rights of whoever sent the message and of who chose the tools, and in no workspace but the chat's. */
+/** Calls with the permissions common to the sender and those who chose the tools, limited to the chat's workspace. */
 async function callHere(
   engine: Engine<AgentHandles>,
   name: string,
