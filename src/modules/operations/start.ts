@@ -39,10 +39,6 @@ export interface OperationKind<I extends object = object, H = unknown> {
   run(ctx: Context<H>, input: I, operation: Running): Promise<Outcome>
   /** Whether it can restart after its process died. Otherwise it fails as `interrupted`. */
   repeatable: boolean
-  /**
-   * -
-   * /For `\/content`/ -
-   */
   attempts: number
   /** Null: any host can run it. */
   host(input: I): string | null
