@@ -48,7 +48,7 @@ for (const item of list(await loadContracts())) {
   const { name, endpoint } = item
   describe(`${name}: ${endpoint.method} ${endpoint.path}`, () => {
     if (endpoint.refused !== undefined)
-      return test('it is refused, whoever asks and for whatever', async () => {
+      return test('it is rejected for every caller and input', async () => {
         for (const caller of [server.stranger, alice, key]) {
           const answer = await request(caller, item, newId(), { no_such_field: 1 }, '?no_such_parameter=1')
           assert.deepEqual(

@@ -7,7 +7,7 @@ import { compile, isInstalled } from './assemblyscript/compile.ts'
 
 const compiler = needs(isInstalled(), 'the compiler of the scan: `npm ci` in tools/assemblyscript')
 
-test('the scan that is shipped is what its source compiles to', compiler, () => {
+test('the shipped scanner matches its compiled source', compiler, () => {
   const source = readFileSync(new URL('../src/gateway/json-scan/scan.as', import.meta.url))
   assert.equal(compile(source).toString('base64'), wasm, 'run: sh bin/run tools/json-scan.ts')
 })

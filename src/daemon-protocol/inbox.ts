@@ -6,7 +6,7 @@ const SHORT = 4_096
 
 type Next = IteratorResult<Incoming, undefined>
 
-/** Received messages of a stream. Requesting the next one confirms that the previous one was processed. */
+/** Received messages of a stream. Requesting the next message confirms the previous one. */
 export class Inbox implements AsyncIterator<Incoming, undefined> {
   readonly #window: Window
   readonly #grant: (bytes: number) => void
@@ -15,7 +15,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
   #waiter: { resolve(next: Next): void; reject(error: Error): void } | null = null
   /** The cost of the last delivered message. */
   #cost = 0
-  /** Why no more messages follow: an error, or null for a regular end. */
+  /** Why the stream closed: an error, or null for a regular end. */
   #closed: { error: Error | null } | null = null
 
   constructor(window: Window, grant: (bytes: number) => void) {

@@ -139,7 +139,7 @@ test('small things leave before the bulk of others, and bulk waits while the pip
   await Promise.all([small.output, bulk.output])
 })
 
-test('a refusal arrives as it was thrown; another fault tells nothing of itself', async () => {
+test('a refusal is sent unchanged, and other errors reveal nothing', async () => {
   const link = heldLink({
     async daemon({ input }) {
       if ((input as { fault?: boolean }).fault) throw new Error('a secret of the machine')
@@ -160,7 +160,7 @@ test('a refusal arrives as it was thrown; another fault tells nothing of itself'
   )
 })
 
-test('when the link is lost all that waits is told so, on both ends', async () => {
+test('when the link is lost, pending calls on both ends fail', async () => {
   let reason: unknown
   const link = heldLink({
     async daemon(_asked, stream, { signal }) {
@@ -231,7 +231,7 @@ test('a stream joined to another behaves as one, and says which of its links bro
   await assert.rejects(broken.output, LinkLost)
 })
 
-test('events that nobody takes are few: beyond them the stream is reset, on the end that makes them', async () => {
+test('a sender with too many unread events has its stream reset', async () => {
   let left = 0
   const link = heldLink({
     async daemon(_asked, stream, { signal }) {
@@ -245,7 +245,7 @@ test('events that nobody takes are few: beyond them the stream is reset, on the 
   await assert.rejects(stream.output, StreamReset)
 })
 
-test('a stream joined to another takes no more events than are read at its end, and loses none', async () => {
+test('a relayed stream takes only as many events as its reader reads, and loses none', async () => {
   let made = 0
   const far = heldLink({
     async daemon(_asked, stream) {
@@ -291,7 +291,7 @@ test('a code that a daemon says is one that the other end knows', () => {
   )
 })
 
-test('an end that pings learns how long the link is, and hears whatever comes', () => {
+test('pings measure the round trip, and any frame counts as a sign of life', () => {
   let time = 0
   const pipe = new HeldPipe()
   const mux = new Mux(pipe, { opens: 'even', onHello() {}, answer: () => Promise.resolve({}), now: () => time })

@@ -84,7 +84,7 @@ export const operations = {
       load: z.number(),
       memory_bytes: z.number().int(),
       memory_free_bytes: z.number().int(),
-      /** Of the file system with the home folder. Missing from earlier versions. */
+      /** Describes the file system of the home folder. Missing from earlier versions. */
       disk_bytes: z.number().int().nullable().default(null),
       disk_free_bytes: z.number().int().nullable().default(null),
       /** The home of the daemon's user. Missing from earlier versions. */

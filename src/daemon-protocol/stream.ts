@@ -8,7 +8,7 @@ import type { Channel, OperationName, Output } from './operations.ts'
 export type Incoming =
   | { type: 'bytes'; channel: Channel; offset: number; bytes: Uint8Array }
   | { type: 'event'; event: unknown }
-  /** The peer sends no more bytes; its END may follow. */
+  /** The peer has sent its last byte; its END may follow. */
   | { type: 'finished' }
 
 /** Requesting the next message grants credit for the previous one, so a slow reader slows the sender. */

@@ -41,7 +41,7 @@ export class Window {
     this.#since = this.#span.since = budget.now()
   }
 
-  /** Counts an arriving frame. The last one may exceed the credit. */
+  /** Counts an arriving frame. The last may exceed the credit. */
   arrive(cost: number): void {
     if (this.#left <= 0) throw new Violation('a stream sends beyond its credit')
     this.#left -= cost

@@ -5,7 +5,7 @@
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What sshd passes besides the account: language, time zone, socket folder. */
+/** Passed by sshd besides the account: language, time zone, socket folder. */
 const LOGIN = ['PATH', 'LANG', 'LANGUAGE', 'LC_.*', 'TZ', 'XDG_RUNTIME_DIR']
 /** Read by Node and its libraries. */
 const PROGRAM = [

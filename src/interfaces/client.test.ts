@@ -41,7 +41,7 @@ test('calls, pages and refusals, typed by the contracts', async () => {
   await assert.rejects(bySession.api_keys.list(), { status: 401, type: 'unauthenticated' })
 })
 
-test('a refusal of a proxy is told from one of the server', async () => {
+test('a proxy’s error is distinguished from the server’s', async () => {
   let answer: [status: number, headers: Record<string, string>, body: string] = [413, {}, '']
   const proxy = createServer((_, response) => void response.writeHead(answer[0], answer[1]).end(answer[2]))
   await once(proxy.listen(0, '127.0.0.1'), 'listening')

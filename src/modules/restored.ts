@@ -18,7 +18,7 @@ export interface Settled {
 
 const WORDS = 'The instance was restored from a backup while this was in progress.'
 const INTERRUPTED = JSON.stringify({ type: 'unavailable', code: 'interrupted', message: WORDS })
-/** Consumers that contact the outside or start work. Those that update indexes continue. */
+/** Consumers that contact the outside or start work. Index consumers continue. */
 const TELLING = ['webhooks', 'notifications', 'automations', 'chats.goals']
 
 /**

@@ -19,7 +19,7 @@ import { caller, testServer } from '../server.ts'
 import { until } from '../until.ts'
 import { hostOf, tableHashes, uk } from './backup.ts'
 
-test('mails, webhooks, runs and ticks that waited are not sent or begun by the restored instance, unless it is told to go on', async () => {
+test('a restored instance doesn’t send pending emails and webhooks or resume runs and schedules unless requested', async () => {
   using dir = temporaryDir()
   await using box = await mailbox()
   const deadMail = { SMTP_URL: 'smtp://127.0.0.1:1' }
@@ -106,7 +106,7 @@ test('mails, webhooks, runs and ticks that waited are not sent or begun by the r
   assert.ok(cron.id)
 })
 
-test('a tick that has passed since is left out, and the next one fires', async () => {
+test('a schedule time that passed before the restore is skipped, and the next one fires', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -142,7 +142,7 @@ test('a tick that has passed since is left out, and the next one fires', async (
   assert.equal(runs.rows[0].n, 0)
 })
 
-test('a backup or a restore that is killed anywhere leaves nothing that counts, and the next one succeeds', async () => {
+test('a backup or restore killed at any point leaves nothing usable, and the next one succeeds', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -193,7 +193,7 @@ const canMount = ((): boolean => {
 })()
 
 test(
-  'a full disk is named, keeps nothing of the backup, and refuses a restore before it begins',
+  'a full disk is reported, no part of the backup is kept, and a restore is rejected before it starts',
   needs(canMount, 'the right to mount'),
   async () => {
     using dir = temporaryDir()
@@ -230,7 +230,7 @@ test(
   },
 )
 
-test('the embedded database of a running server is backed up, and restored into a data dir that was never there', async () => {
+test('the embedded database of a running server is backed up and restored into a new data directory', async () => {
   using dir = temporaryDir()
   const [from, into] = [join(dir.path, 'from'), join(dir.path, 'into')]
   const to = join(dir.path, 'backups')
@@ -260,7 +260,7 @@ const signedIn = async (origin: string, { email, password }: { email: string; pa
   return caller(origin, { cookie, 'x-uk-csrf': '1' })
 }
 
-test('bytes are held for as long as they are copied, also where the database ends connections that rest', async () => {
+test('content stays locked while it is copied, even if the database closes idle connections', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')

@@ -18,7 +18,7 @@ import { hostOf, keylessHostOf, tableHashes, uk } from './backup.ts'
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-test('an instance with something of everything is backed up and restored: every row and every byte is the same', async () => {
+test('an instance with every kind of data is backed up and restored with identical rows and bytes', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -63,7 +63,7 @@ test('an instance with something of everything is backed up and restored: every 
   assert.equal(next.status, 200, next.text)
 })
 
-test('a server under writes is backed up: the copy is one moment of it, and the old key reads its secrets', async () => {
+test('a backup during writes is one consistent snapshot, and the old key decrypts its secrets', async () => {
   using dir = temporaryDir()
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
@@ -117,7 +117,7 @@ test('a server under writes is backed up: the copy is one moment of it, and the 
   assert.ok(secrets)
 })
 
-test('what a cut leaves is not taken for a backup, and what was changed since is not restored', async () => {
+test('an interrupted backup isn’t listed, and a modified one isn’t restored', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -170,7 +170,7 @@ test('what a cut leaves is not taken for a backup, and what was changed since is
   assert.deepEqual(await tableHashes(empty), nothing)
 })
 
-test('the root key stays behind, or comes under a passphrase that has to be the right one', async () => {
+test('the root key isn’t included, or is encrypted with a passphrase that must be correct', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -214,7 +214,7 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
   assert.match(lost.stderr, /encrypted data is lost: 1 in provider_endpoints\.sealed_key/)
 })
 
-test('a folder keeps many backups, the bytes of files once, and the newest of them', async () => {
+test('a backup folder stores each file’s bytes once and keeps only the newest backups', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -266,7 +266,7 @@ function seconds(path: string): number {
   return Date.UTC(y!, m! - 1, d, h, min, s) / 1000
 }
 
-test('bytes that a backup is copying are not swept away under it, and one backup is made at a time', async () => {
+test('content being backed up isn’t deleted, and backups run one at a time', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const file = await upload(alice, { workspace_id: alice.workspaceId }, randomBytes(1_000), 'one.bin')
@@ -288,7 +288,7 @@ test('bytes that a backup is copying are not swept away under it, and one backup
   assert.equal(unreferenced, 1)
 })
 
-test('a backup that waits for another one leaves alone what that one has half done', async () => {
+test('a backup waiting for another one doesn’t touch its partial files', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const to = join(dir.path, 'backups')
@@ -318,7 +318,7 @@ test('a backup that waits for another one leaves alone what that one has half do
   ])
 })
 
-test('files come from a bucket, and go to one', async () => {
+test('files are backed up from a bucket and to a bucket', async () => {
   using dir = temporaryDir()
   await using s3 = await startS3()
   const bucket = {

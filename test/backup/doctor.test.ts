@@ -23,7 +23,7 @@ const ask = async (
   return { status, told, of: (name) => told.checks.find((check) => check.name === name)! }
 }
 
-test('the doctor finds a well instance well, and names what is wrong with one that is not', async () => {
+test('the doctor passes a healthy instance and reports what is wrong with another', async () => {
   using dir = temporaryDir()
   await using box = await mailbox()
   await using server = await testServer()
@@ -79,7 +79,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
   for (const { status, advice } of ill.told.checks) assert.equal(advice === undefined, status === 'ok')
 })
 
-test('the doctor says of a database that cannot be reached what to look at, and nothing of its password', async () => {
+test('for an unreachable database the doctor says what to check, without its password', async () => {
   using dir = temporaryDir()
   mkdirSync(join(dir.path, 'data'), { mode: 0o700 })
   const { status, told, of } = await ask({

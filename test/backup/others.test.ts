@@ -20,7 +20,7 @@ import { hostOf, uk } from './backup.ts'
 /** A database from before the migrations were folded, with a row in every table. */
 const fixture = join(import.meta.dirname, '../infra/fixtures/before-folding.sql.gz')
 
-test('two instances share a folder for their backups: neither removes what the other has, and a restore is told which it means', async () => {
+test('two instances share a backup folder: neither deletes the other’s backups, and a restore requires choosing one', async () => {
   using dir = temporaryDir()
   await using one = await testServer()
   await using other = await testServer()
@@ -57,7 +57,7 @@ test('two instances share a folder for their backups: neither removes what the o
   }
 })
 
-test('a backup whose first half somebody removed does not become one', async () => {
+test('a backup whose partial folder was deleted fails', async () => {
   using dir = temporaryDir()
   await using target = await openTarget(dir.path, new Date())
   await target.put('database/accounts.1.copy.zst', Buffer.from('rows'))
@@ -67,7 +67,7 @@ test('a backup whose first half somebody removed does not become one', async () 
   await assert.rejects(target.finish(Buffer.from('{}')), /can’t be written: ./)
 })
 
-test('a backup in a newer form is refused with the version that wrote it, and nothing is changed', async () => {
+test('a backup in a newer format is rejected with the version that wrote it, without changes', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const made = await uk(hostOf(server.database), ['backup', '--to', join(dir.path, 'backups')])
@@ -91,7 +91,7 @@ test('a backup in a newer form is refused with the version that wrote it, and no
   assert.match(await refusal(), /isn’t a Ukiyo backup/)
 })
 
-test('a backup of an older schema is restored with its rows, and the server of today goes on with them', async () => {
+test('a backup with an older schema is restored with its rows and works with the current server', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -122,7 +122,7 @@ test('a backup of an older schema is restored with its rows, and the server of t
   assert.equal(on.status, 200, on.text)
 })
 
-test('tables of another program in the same schema are left out by name, and the backup restores', async () => {
+test('tables of another program in the same schema are skipped and reported, and the backup can be restored', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   const alice = await server.person('Alice')
@@ -147,7 +147,7 @@ test('tables of another program in the same schema are left out by name, and the
   assert.equal((await back.get(`/drive/files/${file}/metadata`)).status, 200)
 })
 
-test('a dry run loads the rows: what a restore would refuse, it refuses as well', async () => {
+test('a dry run loads the rows and reports every error a restore would', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   await server.person('Alice')

@@ -7,7 +7,7 @@ import { mock, test } from 'node:test'
 import { newId } from '#core/ids.ts'
 import { placeIn } from '#infra/backup/layout/places.ts'
 
-test('a drive that knows no second name for a file, as a stick with FAT, keeps backups too: those of each instance apart', async () => {
+test('backups work on file systems without hard links, such as FAT, with each instance’s kept apart', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'uk-places-'))
   const refused = mock.method(promises, 'link', async () => {
     throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' })

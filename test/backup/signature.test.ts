@@ -58,7 +58,7 @@ async function promote({ path, manifest }: Opened): Promise<Manifest> {
   return changed
 }
 
-test('a changed, unsigned, swapped, cut or replayed backup is refused, and nothing of it is restored', async () => {
+test('a changed, unsigned, swapped, truncated or replayed backup is rejected, and nothing of it is restored', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   await server.person('Alice')
@@ -153,7 +153,7 @@ test('a changed, unsigned, swapped, cut or replayed backup is refused, and nothi
   assert.match(keyless.stderr, /The signature can't be verified/)
 })
 
-test('a backup with its root key under a passphrase is checked with that key', async () => {
+test('a backup with an encrypted root key is verified with that key', async () => {
   using dir = temporaryDir()
   await using server = await testServer()
   await server.person('Alice')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { pageOf } from '#core/paging.ts'
 import { testServer } from '../server.ts'
 
-test('a page has at least one row, and no more than fit', () => {
+test('a page has one row or as many as fit', () => {
   const rows = [9_000_000, 5_000_000, 2_999_000, 10, 10].map((size, id) => ({ id, text: 'x'.repeat(size) }))
   const pages: number[][] = []
   for (let from = 0; ;) {
@@ -21,7 +21,7 @@ test('a page has at least one row, and no more than fit', () => {
   assert.deepEqual(pages, [[0], [1, 2, 3, 4]])
 })
 
-test('lists of large messages come in pages of 8 MB, on one branch and on all, in both orders; the export has all', async () => {
+test('large messages are listed in pages of 8 MB, for one branch or all, in both orders, and exported completely', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const messages = Array.from({ length: 40 }, (_, n) => ({

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { removeLateWrites } from '../../src/modules/chats/worker/late-writes.ts'
 
-test('what a writer that began before the deletion of a chat still writes of its runs is removed, and of other chats nothing', async () => {
+test('late writes to a chat deleted meanwhile are removed, and those of other chats are kept', async () => {
   await using server = await testServer()
   const { pool, db } = server.app.engine.postgres
   const alice = await server.person('Alice')

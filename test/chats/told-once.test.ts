@@ -6,7 +6,7 @@ import { runStore } from '#modules/chats/runs/run-store.ts'
 import { testServer } from '../server.ts'
 import { until } from '../until.ts'
 
-test('two processes learn at once what a call of a dead one had cost: its run and its message count it once', async () => {
+test('when two processes learn the cost of a dead process’s call at once, its run and message count it once', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { ledger, postgres } = server.app.engine

@@ -5,7 +5,7 @@ import { temporaryDir } from '../program.ts'
 import { testServer } from '../server.ts'
 import { program, ranBy } from './uk.ts'
 
-test('the name that somebody gave a workspace does not steer the terminal of who chooses it', async () => {
+test('control characters in a workspace’s name don’t reach the terminal', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()

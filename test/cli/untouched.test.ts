@@ -53,7 +53,7 @@ const treeOf = (folder: string): string[] => readdirSync(folder, { recursive: tr
 const noTrace = (ran: Ran, what: string): void =>
   assert.doesNotMatch(ran.err, /^\s+at .+:\d+:\d+|EPIPE|node:events/m, `${what}\n${ran.err}`)
 
-test('commands write nothing where there is no instance, and fail without a stack trace', async () => {
+test('commands without an instance write nothing and fail without a stack trace', async () => {
   let number = 0
   const attempts = specials.flatMap((special) =>
     // An empty data folder is only looked into by commands that work on the host.
@@ -86,7 +86,7 @@ test('commands write nothing where there is no instance, and fail without a stac
   assert.equal(answers.get('doctor')!.code, 1)
 })
 
-test('a database without an instance stays empty, and is named without its password', async () => {
+test('a database without an instance stays empty and is reported without its password', async () => {
   await using database = await bareDatabase()
   const root = join(place.path, 'bare')
   mkdirSync(join(root, 'home'), { recursive: true })
@@ -121,7 +121,7 @@ function unread(words: readonly string[], env: Record<string, string>, folder: s
   return ranBy(child)
 }
 
-test('every command whose reader leaves ends quietly', async () => {
+test('every command exits quietly if its output is closed', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()

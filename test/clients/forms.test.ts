@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
-test('a part of a form that stands for an object is the JSON in it; other text is refused by the name of its field', async () => {
+test('a form part for an object field is parsed as JSON, and other text is rejected with the field’s name', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const send = async (source: string) => {

@@ -32,7 +32,7 @@ async function busyHouse(name: string, asked: string[]): Promise<Server> {
 }
 const originOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-test('the client that is packed is installed elsewhere, fits its types strictly, and talks to a server', async () => {
+test('the packed client can be installed, type-checks strictly and works with a server', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()

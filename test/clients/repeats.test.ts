@@ -15,7 +15,7 @@ const routes: Routes = {
 }
 type Method = (input: object) => Promise<any>
 
-test('a message whose model is rate limited is sent once: its run has failed, and the message is kept', async () => {
+test('a rate-limited message is sent once: its run fails, and the message is kept', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()
@@ -27,7 +27,7 @@ test('a message whose model is rate limited is sent once: its run has failed, an
   assert.equal(data.filter((one: any) => one.role === 'user').length, 1)
 })
 
-test('a word of a path does not lead to another endpoint', async () => {
+test('a path parameter can’t lead to another endpoint', async () => {
   const asked: string[] = []
   const fetch = async (url: string | URL | Request) => {
     asked.push(new URL(url instanceof Request ? url.url : url).pathname)

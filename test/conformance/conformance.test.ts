@@ -35,7 +35,7 @@ const run = (args: string[]): Promise<{ code: number; out: string }> =>
   )
 
 for (const wire of ['2025-11-25', '2026-07-28'])
-  test(`what ${wire} requires of a server with tools`, async () => {
+  test(`requirements of ${wire} for a server with tools`, async () => {
     const baseline = join(import.meta.dirname, `${wire}.yml`)
     const { code, out } = await run([
       'server',

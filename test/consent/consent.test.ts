@@ -90,7 +90,7 @@ const why = ({ name, endpoint }: ListedEndpoint): string[] =>
     : Object.keys(grounds).filter((ground) => grounds[ground]!(endpoint) && spared[name]?.[ground] === undefined)
 
 for (const listed of all)
-  test(`${listed.name} asks a person, or need not`, () => {
+  test(`the consent of ${listed.name} follows the rules`, () => {
     const found = why(listed)
     const { name, endpoint } = listed
     if (endpoint.consent === undefined)
@@ -102,7 +102,7 @@ for (const listed of all)
       )
   })
 
-test('each ground covers something, and what stands beyond the rule is beyond it', () => {
+test('each rule covers an operation, and listed exceptions are covered by none', () => {
   for (const ground of Object.keys(grounds))
     assert.ok(
       all.some((one) => why(one).includes(ground)),
@@ -114,7 +114,7 @@ test('each ground covers something, and what stands beyond the rule is beyond it
   }
 })
 
-test('an operation that is not marked is found out by its scope, its path, its answer or its fields', () => {
+test('an operation missing its consent mark is detected by scope, path, response or fields', () => {
   const base = { summary: '', scope: 'workspace:write', reply: { kind: 'deleted' } } as const
   const made: [string, Partial<AnyEndpoint> & { method: AnyEndpoint['method']; path: string }][] = [
     ['it deletes for good', { method: 'DELETE', path: '/things/:id' }],
@@ -133,7 +133,7 @@ test('an operation that is not marked is found out by its scope, its path, its a
     )
 })
 
-test('openapi.json says of each which it is', () => {
+test('openapi.json states which operations need consent', () => {
   const { paths } = openapi(areas, { origin: 'http://x', version: '2026-11-21' })
   const said = Object.values(paths).flatMap((methods) => Object.values(methods))
   const marked = said.filter((one) => one['x-uk-consent'] === 'person').map(({ operationId }) => operationId)

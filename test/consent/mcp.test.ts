@@ -67,7 +67,7 @@ const ways: [string, (client: Client, key: string) => Promise<Agent>, Mode][] = 
   ['uk mcp', overStdio, '2026-07-28'],
 ]
 for (const [way, connect, mode] of ways)
-  test(`by ${way}, ${mode}: alice is asked, and what she says is what becomes of the call`, async () => {
+  test(`by ${way}, ${mode}: the user is asked, and the answer decides the call`, async () => {
     const { key } = await alice.key()
     for (const [answer, made] of [
       ['decline', 0],
@@ -88,7 +88,7 @@ for (const [way, connect, mode] of ways)
     }
   })
 
-test('a client that cannot ask, and one of the wire of 2025-11-25 at /mcp, is refused', async () => {
+test('clients that can’t ask the user, or use the protocol of 2025-11-25 at /mcp, are rejected', async () => {
   const { key } = await alice.key()
   const { input, shares } = await share()
   const shown: string[] = []
@@ -132,7 +132,7 @@ const yes = (requestState: string) => ({ requestState, inputResponses: { consent
 // Tests look into answers freely.
 const resultOf = ({ body, text }: Answer): any => (body ?? JSON.parse(/^data: (.*)$/m.exec(text)![1]!)).result
 
-test('a consent is for those arguments, that key and once: altered, replayed, moved or made up it lets nothing go', async () => {
+test('a consent is valid once, for its arguments and key: altered, replayed, moved or forged ones are rejected', async () => {
   const { key } = await alice.key()
   const { key: other } = await alice.key()
   const { input, shares } = await share()
@@ -161,7 +161,7 @@ test('a consent is for those arguments, that key and once: altered, replayed, mo
   assert.equal(await shares(), 1)
 })
 
-test('a person sees every field of what they are asked, however long another is; what is too much to be seen is refused', async () => {
+test('the user sees every field of a request, however long others are, and an oversized request is rejected', async () => {
   const { key } = await alice.key()
   const { id } = (await alice.post('/agents', { name: 'Shown' })).body.data
   const call = {

@@ -94,7 +94,7 @@ const codes = (message: unknown): (string | undefined)[] =>
   results(message).map(({ output, is_error }) => (is_error ? (output?.error?.code ?? 'denied') : undefined))
 
 for (const way of Object.keys(ways)) {
-  test(`in a chat, ${way}: each waits for a person or is refused, and none is done`, async () => {
+  test(`in a chat, ${way}: each waits for a person or is rejected, and none is executed`, async () => {
     const agent = await agentBy(way)
     const chat = await made('/chats', { agent_id: agent.id })
     const calls = ways[way]!.calls()
@@ -118,7 +118,7 @@ for (const way of Object.keys(ways)) {
     assert.equal(denied.status, 200, denied.text)
   })
 
-  test(`where nobody watches, ${way}: each is consent_required`, async () => {
+  test(`without a person present, ${way}: each is consent_required`, async () => {
     const agent = await agentBy(way)
     const prompt = script(ways[way]!.calls(), [say('over')])
     const action = { type: 'agent', agent_id: agent.id, prompt }
@@ -134,7 +134,7 @@ for (const way of Object.keys(ways)) {
   })
 }
 
-test('nor does an agent that was handed a task, nor one that works for a goal', async () => {
+test('agents working on a delegated task or a goal need consent too', async () => {
   const helper = await made('/agents', {
     name: 'Helper',
     model: 'sim/script',
@@ -166,7 +166,7 @@ test('nor does an agent that was handed a task, nor one that works for a goal', 
   assert.deepEqual((await alice.get(`/shares?resource_type=agent&resource_id=${boss.id}`)).body.data, [])
 })
 
-test('with alice’s word a call goes through once; bob, a viewer, who has left and narrow keys cannot give it', async () => {
+test('an approved call runs once, and viewers, former members and restricted keys can’t approve it', async () => {
   const [bob, carol, dave] = [await server.person('Bob'), await server.person('Carol'), await server.person('Dave')]
   for (const [person, role] of [
     [bob, 'admin'],
@@ -224,7 +224,7 @@ test('with alice’s word a call goes through once; bob, a viewer, who has left 
   assert.equal(await hooks(), 1)
 })
 
-test('an agent does not give itself the word, by its tools or by a key at /mcp', async () => {
+test('an agent can’t approve its own calls, by tools or by a key at /mcp', async () => {
   const { key } = await alice.key()
   const self = {
     name: 'self',

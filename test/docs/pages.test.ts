@@ -11,7 +11,7 @@ const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: root }).ma
 }))
 const isRule = (line: string): boolean => /^\|[\s:|-]+\|$/.test(line)
 
-test('a table has its rule below its header, and nowhere else', () => {
+test('a table has its separator directly below its header', () => {
   let tables = 0
   for (const { path, lines } of pages) {
     let isCode = false
@@ -26,7 +26,7 @@ test('a table has its rule below its header, and nowhere else', () => {
   assert.ok(tables > 50, String(tables))
 })
 
-test('no two guides create something under one name, so each can be followed after the others', () => {
+test('no two guides create things with the same name, so they can be followed in any order', () => {
   const created = new Map<string, string>()
   for (const { path, lines } of pages.filter(
     (page) => page.path === 'README.md' || page.path.startsWith('docs/guides/'),

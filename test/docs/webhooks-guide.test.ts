@@ -18,7 +18,7 @@ for (const [language, program, name] of [
   ['python', 'python3', 'hook.py'],
 ] as const) {
   const there = needs(language === 'js' || spawnSync('python3', ['--version']).status === 0, 'python3')
-  test(`the receiver in ${language} takes a signed delivery and refuses a forged one`, there, async () => {
+  test(`the ${language} receiver accepts a signed delivery and rejects a forged one`, there, async () => {
     await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.0/8' } })
     const alice = await server.person('Alice')
     const port = await freePort()

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../..')
 const guide = readFileSync(join(root, 'docs/guides/cli.md'), 'utf8')
 const run = promisify(execFile)
 
-test('ada works through the guide on the command line', async () => {
+test('the CLI guide works step by step', async () => {
   await using server = await testServer()
   using home = temporaryDir('ukiyo-cli-guide-')
   mkdirSync(join(home.path, '.local/share/bash-completion/completions'), { recursive: true })
@@ -47,7 +47,7 @@ test('ada works through the guide on the command line', async () => {
   assert.match(said, /Cleared\. Commands now use your personal workspace\./)
 })
 
-test('its table of exit codes is that of the program', () => {
+test('the guide’s table of exit codes matches the program', () => {
   const told = [...guide.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, code, meaning]) => [
     Number(code),
     meaning!.slice(0, 12),

@@ -129,7 +129,7 @@ before(async () => {
     )
 })
 
-test('ada pairs her machine, and one on which nobody is signed in by the code that she types', async () => {
+test('a machine is paired while signed in, and another one with a typed code', async () => {
   stack.defer(async () => {
     const client = new KeeperClient({ folder: join(alice, '.config/ukiyo/keeper') })
     const { pid } = await client.hello()
@@ -158,7 +158,7 @@ test('ada pairs her machine, and one on which nobody is signed in by the code th
   assert.match(await typing.sees(/./), /as "shed"/)
 })
 
-test('she runs commands there and copies files, folders and what is piped', async () => {
+test('commands run, and files, folders and piped input are copied', async () => {
   writeFileSync(join(alice, 'notes.txt'), 'a note')
   mkdirSync(join(alice, 'work/project/deep'), { recursive: true })
   writeFileSync(join(alice, 'work/project/deep/file'), 'deep')
@@ -174,7 +174,7 @@ test('she runs commands there and copies files, folders and what is piped', asyn
   assert.match((await run('tar', ['-tf', join(alice, 'project.tar')])).stdout, /project\/deep\/file/)
 })
 
-test('she opens a terminal, the server is restarted, and she goes on typing; later she comes back to it', async () => {
+test('a terminal keeps running through a server restart and can be reopened later', async () => {
   const typing = await seat(alice, block('uk computer ssh laptop\n'.trim()))
   await typing.sees(/[#$] /)
   await typing.type('FRUIT=quince\r')
@@ -202,7 +202,7 @@ test('she opens a terminal, the server is restarted, and she goes on typing; lat
   assert.equal(await back.ended(), 5)
 })
 
-test('bob is lent commands and nothing else, until it is withdrawn', async () => {
+test('a user with only command access can do nothing else until it is withdrawn', async () => {
   const [make, invite, expose] = block('uk workspaces create').trim().split('\n')
   ids['workspace id'] = idIn(await shell(alice, make!))
   ids['invitation token'] = (await json(alice, invite!.slice(3))).data.token
@@ -245,7 +245,7 @@ test('an agent fixes a failing test in a sandbox', needs(sandboxes, 'bubblewrap'
   await shell(alice, 'uk computers delete <sandbox id>')
 })
 
-test('a page of a program there opens at an origin of its own, once', needs(servesPages, 'python3'), async () => {
+test('a page from a program there opens once at a separate origin', needs(servesPages, 'python3'), async () => {
   const free = createServer().listen(0, '127.0.0.1')
   await once(free, 'listening')
   const port = String((free.address() as AddressInfo).port)
@@ -295,7 +295,7 @@ test('a page of a program there opens at an origin of its own, once', needs(serv
   await until(answers, (there) => !there)
 })
 
-test('a local model answers the SDK of OpenAI', async () => {
+test('a local model answers OpenAI’s SDK', async () => {
   await bringEngine()
   await shell(alice, block('uk computers local-inference'))
   const key = await keyOf(alice)
@@ -314,7 +314,7 @@ test('a local model answers the SDK of OpenAI', async () => {
   assert.ok((await run('python3', [join(alice, 'local.py')], { env })).stdout.length > 1)
 })
 
-test('a computer of the instance is made, kept and stopped', needs(sandboxes, 'bubblewrap'), async () => {
+test('a cloud computer is created, kept and stopped', needs(sandboxes, 'bubblewrap'), async () => {
   const lines = block('uk cloud-computers drivers').trim().split('\n')
   const [drivers, create, exec, ...rest] = lines.map((line) =>
     networks ? line : line.replace('--network internet', '--network none'),

@@ -19,7 +19,7 @@ const commands = [...guide.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, code]
   code!.trim().split(/\n(?=curl |uk )/),
 )
 
-test('every command of the guide on media does what it says, on a server that nothing was set up on', async () => {
+test('every command of the media guide works as described on an unconfigured server', async () => {
   await using server = await testServer()
   using home = temporaryDir('media-guide-')
   const alice = await server.person('Alice')

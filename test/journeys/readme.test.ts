@@ -21,7 +21,7 @@ function blocks(heading: string, language: string): string[] {
     .map(([, , code]) => code!)
 }
 
-test('a newcomer copies the quickstart and has the same answer by curl, uk, a streamed chat and two SDKs', async () => {
+test('the quickstart returns the same answer by curl, uk, a streamed chat and two SDKs', async () => {
   await using server = await testServer()
   using home = temporaryDir('ukiyo-home-')
   const environment = { PATH: process.env.PATH, HOME: home.path, UK_ORIGIN: server.origin }

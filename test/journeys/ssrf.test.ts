@@ -106,7 +106,7 @@ async function tryAll(base: string, path = '/v1'): Promise<number[]> {
   return answers.map(({ status }) => status)
 }
 
-test('no form of a private address is connected to', async () => {
+test('private addresses in any notation are rejected', async () => {
   const hosts = [
     '127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 127.0.0.3 0.0.0.0 0 localhost LOCALHOST localhost.',
     '[::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:7f00:0001] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::]',
@@ -116,7 +116,7 @@ test('no form of a private address is connected to', async () => {
   assert.equal(reached, 0)
 })
 
-test('a name that leads inside is refused, also one that turns inside between two calls; of many addresses none inside is tried', async () => {
+test('names that resolve to private addresses are rejected, also after a change between two calls; of several addresses only public ones are tried', async () => {
   names.set('inside.test', ['127.0.0.1'])
   names.set('mapped.test', ['::ffff:127.0.0.1'])
   names.set('both.test', ['127.0.0.2', '127.0.0.1'])
@@ -143,7 +143,7 @@ test('a name that leads inside is refused, also one that turns inside between tw
   assert.equal(reached, 0)
 })
 
-test('a redirect inside is never followed, by providers or by what fetches pages', async () => {
+test('redirects to private addresses are never followed, by providers or by fetching pages', async () => {
   names.set('outside.test', ['127.0.0.2'])
   for (const inside of [`http://127.0.0.1:${port}/`, `http://[::1]:${port}/`, `http://inside.test:${port}/v1/models`]) {
     redirect = inside

@@ -17,7 +17,7 @@ const blocks = [...guide.matchAll(/^```sh\n# (Ada|Bob)[^\n]*\n([^]*?)^```$/gm)].
   commands: code!.trim().split('\n'),
 }))
 
-test('every command of the guide on teams does what it says, for ada and for bob', async () => {
+test('every command of the team guide works as described, for the owner and a member', async () => {
   await using server = await testServer()
   using home = temporaryDir('team-guide-')
   const homeOf = (who: string): string => join(home.path, who)

@@ -18,7 +18,7 @@ const tiny = {
 }
 const engineRow = (status: string) => ({ name: 'llama', status, version: null, reason: null })
 
-test('what a daemon said before its model came, and its engine ran, does not undo what it said after, though it arrives last', async () => {
+test('earlier state of a daemon that arrives late doesn’t replace newer state', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id, credential } = await pairedComputer(alice, { name: 'box' })

@@ -73,7 +73,7 @@ const written = async (tones: readonly number[], more: object = {}) => {
   return answer.body.data
 }
 
-test('a model of speech is installed as it is released, and listed with what it does', async () => {
+test('a speech model is installed from its release archive and listed with its capabilities', async () => {
   const done = await installed('tiny-speech.tar.gz')
   assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
   const { name, engine, status, digest, quantization } = done.result
@@ -88,12 +88,12 @@ test('a model of speech is installed as it is released, and listed with what it 
   )
 })
 
-test('so is one that is packed by bzip2', needs(packed.status === 0, 'bzip2'), async () => {
+test('a model packed with bzip2 can be installed too', needs(packed.status === 0, 'bzip2'), async () => {
   const { status, result, error } = await installed('packed.tar.bz2')
   assert.deepEqual([status, result?.name, result?.size_bytes > 0], ['succeeded', 'packed', true], JSON.stringify(error))
 })
 
-test('what alice says is written down on her computer, longer than a model reads at once, at no cost', async () => {
+test('speech longer than the model’s window is transcribed on the user’s computer at no cost', async () => {
   const { text, duration_seconds, words } = await written([300, 0, 3000, 0, 300, 0], { timestamps: 'word' })
   assert.equal(text, 'low high low')
   assert.equal(duration_seconds, 3)
@@ -108,7 +108,7 @@ test('what alice says is written down on her computer, longer than a model reads
   assert.ok(long.segments[1].start_seconds > 18 && long.segments[1].start_seconds < 30)
 })
 
-test('an SDK of OpenAI’s reads it by form; bob has no such model', async () => {
+test('OpenAI’s SDK can use the model by form upload, and other users can’t', async () => {
   const said = await (
     await openai(alice)
   ).audio.transcriptions.create({
@@ -126,7 +126,7 @@ test('an SDK of OpenAI’s reads it by form; bob has no such model', async () =>
   assert.match(asked.body.error.message, /Install sherpa-onnx/)
 })
 
-test('a model of text reads no sound, and a model of speech does not talk', async () => {
+test('a text model rejects audio, and a speech model rejects chats', async () => {
   assert.equal((await installed('text.gguf')).status, 'succeeded')
   const read = await alice.post('/inference/transcriptions', { model: 'local/text', audio: sound([300]) })
   assert.deepEqual([read.status, read.body.error.code], [400, 'unsupported_model'])
@@ -138,7 +138,7 @@ test('a model of text reads no sound, and a model of speech does not talk', asyn
   assert.match(talk.body.error.message, /supports only transcription/)
 })
 
-test('an archive that is cut, or holds nothing that is known, leaves nothing behind', async () => {
+test('a truncated archive, or one without a known model, leaves no files', async () => {
   for (const name of ['cut.tar.gz', 'strange.tar.gz']) {
     const { status, error } = await installed(name)
     assert.deepEqual([status, error.code, error.param], ['failed', 'invalid_parameter', 'source'])
@@ -157,7 +157,7 @@ test('an archive that is cut, or holds nothing that is known, leaves nothing beh
   ])
 })
 
-test('an engine that is killed is there for the next call, and its memory can be had back', async () => {
+test('a killed engine restarts for the next call, and its memory can be freed', async () => {
   const pid = () =>
     readdirSync('/proc').find((name) => {
       if (!/^\d+$/.test(name)) return false

@@ -9,7 +9,7 @@ async function* answer(mib: number): AsyncGenerator<Uint8Array> {
   for (let i = 0; i < mib; i++) yield new Uint8Array(MIB)
 }
 
-test('answers that have to be whole take no more memory together than the room has, and all come to an end', async () => {
+test('buffered responses together stay within the memory limit, and all complete', async () => {
   const room = new AnswerRoom(24 * MIB)
   let most = 0
   let done = 0
@@ -30,13 +30,13 @@ test('answers that have to be whole take no more memory together than the room h
   assert.equal(room.heldBytes, 0)
 })
 
-test('an answer that is larger than the room still comes, alone', async () => {
+test('a response larger than the limit is delivered alone', async () => {
   const room = new AnswerRoom(MIB)
   using place = room.place(never)
   assert.equal((await wholeOf({ body: answer(5), place })).length, 5 * MIB)
 })
 
-test('who leaves while it waits for room waits no longer, and holds nothing', async () => {
+test('a caller that disconnects while waiting stops waiting and holds no memory', async () => {
   const room = new AnswerRoom(4 * MIB)
   using first = room.place(never)
   await first.take(4 * MIB)
@@ -49,7 +49,7 @@ test('who leaves while it waits for room waits no longer, and holds nothing', as
   assert.equal(room.heldBytes, 4 * MIB)
 })
 
-test('who reads on once its call has left gets no room, and holds up nobody', async () => {
+test('reads after their call has ended get no memory and delay no other call', async () => {
   const room = new AnswerRoom(4 * MIB)
   const left = room.place(never)
   const waiting = (async () => {

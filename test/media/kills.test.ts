@@ -17,7 +17,7 @@ interface Call {
   cost_source: string
 }
 
-test('a server is killed between submit and result: another one looks on, submits nothing again, and what is not known is paid as held', async (t) => {
+test('if a server is killed between submission and result, another one polls without resubmitting, and an unknown cost is charged as reserved', async (t) => {
   const database = await testDatabase()
   t.after(() => database[Symbol.asyncDispose]())
   const first = await studioServer({ database })
@@ -104,7 +104,7 @@ test('a server is killed between submit and result: another one looks on, submit
   )
 })
 
-test('two servers have the same jobs: each is looked at by one of them alone', async () => {
+test('of two servers with the same jobs, one polls each job', async () => {
   await using server = await studioServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')

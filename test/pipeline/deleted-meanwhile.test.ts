@@ -108,7 +108,7 @@ for (const { name, endpoint } of writing)
     assert.deepEqual(errors().slice(before), [])
   })
 
-test('an event still reaches other receivers if one is deleted concurrently', async () => {
+test('an event still reaches other receivers if a receiver is deleted concurrently', async () => {
   const before = errors().length
   const receiver = { workspace_id: alice.workspaceId, name: 'Ours', url: slow, events: ['agent.created'] }
   const [deletedId, keptId] = await Promise.all(

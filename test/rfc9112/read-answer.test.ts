@@ -5,7 +5,7 @@ import { NotAnAnswer, UNFINISHED, readAnswer } from './read-answer.ts'
 const read = (text: string, method = 'GET', ended = false) => readAnswer(Buffer.from(text, 'latin1'), method, ended)
 const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-test('the reader takes what RFC 9112 allows, and says where it ends', () => {
+test('the reader accepts what RFC 9112 allows and finds the end', () => {
   const whole: [text: string, method: string, status: number, body: string][] = [
     ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 'GET', 200, 'ok'],
     ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n', 'HEAD', 200, ''],
@@ -21,7 +21,7 @@ test('the reader takes what RFC 9112 allows, and says where it ends', () => {
   }
 })
 
-test('the reader finds what RFC 9112 forbids', () => {
+test('the reader rejects what RFC 9112 forbids', () => {
   const faults = [
     '0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
     '\r\nHTTP/1.1 200 OK\r\n\r\n',

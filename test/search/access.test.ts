@@ -3,6 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuzzAccess } from './access-fuzz.ts'
 
-test('nobody finds what they may not list, whatever is shared, moved, trashed or taken away', async () => {
+test('search never returns what the caller can’t list, through shares, moves, trashing and revoked access', async () => {
   assert.ok((await fuzzAccess(120, 1)) >= 120)
 })

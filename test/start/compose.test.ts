@@ -51,7 +51,7 @@ function composed(): { services: Record<string, ComposeService>; volumes: Record
   return parse(text)
 }
 
-test('compose.yaml names settings that there are, services and volumes that it has, and secrets that the guide makes', () => {
+test('compose.yaml uses existing settings, services and volumes, and secrets that the guide creates', () => {
   const { services, volumes } = composed()
   assert.deepEqual(Object.keys(services).toSorted(), ['bucket', 'nats', 'postgres', 's3', 'ukiyo'])
   const known = new Set(settings.map(({ name }) => name))
@@ -68,7 +68,7 @@ test('compose.yaml names settings that there are, services and volumes that it h
 })
 
 test(
-  'the server with the environment of compose.yaml signs somebody up, keeps a file in the bucket, and is backed up',
+  'a server with the environment of compose.yaml accepts a sign-up, stores a file in the bucket and is backed up',
   needs(hasBroker('nats'), 'nats-server'),
   async () => {
     await using database = await testDatabase()

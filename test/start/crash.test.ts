@@ -9,7 +9,7 @@ import { caller } from '../server.ts'
 const ROUNDS = 4
 const WRITERS = 8
 
-test('killed as a whole tree at any moment, it comes back by itself and has all that it acknowledged', async () => {
+test('a process tree killed at any moment restarts with everything it acknowledged', async () => {
   using dir = temporaryDir()
   const environment = { UK_DATA_DIR: dir.path, UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0' }
   const acknowledged = new Set<string>()

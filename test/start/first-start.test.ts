@@ -38,7 +38,7 @@ function clone(npm: string) {
   }
 }
 
-test('two first starts at once install once, and both run', async () => {
+test('two simultaneous first starts install once, and both run', async () => {
   using fresh = clone('sleep 0.3; mkdir -p node_modules')
   const both = await Promise.all([fresh.run().ended, fresh.run().ended])
   assert.deepEqual(both, [
@@ -49,7 +49,7 @@ test('two first starts at once install once, and both run', async () => {
   assert.equal(existsSync(fresh.at('node_modules.lock')), false)
 })
 
-test('a lock that a killed installation left holds nobody up', async () => {
+test('a lock left by a killed installation blocks no later start', async () => {
   using fresh = clone('mkdir -p node_modules')
   const gone = spawn('true')
   await once(gone, 'exit')
@@ -57,7 +57,7 @@ test('a lock that a killed installation left holds nobody up', async () => {
   assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
 })
 
-test('a start that is stopped while it installs ends at once, and the next one starts over', async () => {
+test('stopping a start during installation takes effect immediately, and the next start installs again', async () => {
   using fresh = clone('[ -e again ] || { touch again; exec sleep 60; }; mkdir -p node_modules')
   const first = fresh.run()
   while (!existsSync(fresh.at('again'))) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -67,7 +67,7 @@ test('a start that is stopped while it installs ends at once, and the next one s
   assert.deepEqual(await fresh.run().ended, { said: 'hello\n', code: 0 })
 })
 
-test('a start in a clone that it may not write to says what is missing, and does not try for ever', async () => {
+test('a start in a read-only clone reports what is missing and doesn’t retry forever', async () => {
   using fresh = clone('exit 1')
   chmodSync(fresh.at('.'), 0o555)
   // Root may write everywhere: so as nobody in particular.

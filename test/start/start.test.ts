@@ -41,7 +41,7 @@ function sessionOf({ status, headers, text }: Answer): Record<string, string> {
   return { ...csrf, cookie: headers.get('set-cookie')!.split(';')[0]! }
 }
 
-test('a first start says the setup token and that it is ready; a second keeps what was acknowledged', async () => {
+test('the first start prints the setup token and readiness, and the second keeps acknowledged data', async () => {
   let alice: Record<string, string>
   {
     await using program = start()
@@ -62,7 +62,7 @@ test('a first start says the setup token and that it is ready; a second keeps wh
   assert.equal(await program.exited, 0)
 })
 
-test('killed without warning, with its database still running, it comes back and has lost nothing', async () => {
+test('after being killed with its database still running, it starts again without data loss', async () => {
   const first = start()
   let bob: Record<string, string>
   try {
@@ -76,7 +76,7 @@ test('killed without warning, with its database still running, it comes back and
   assert.equal((await caller(await again.ready, bob).get('/settings')).body.data.theme, 'dark')
 })
 
-test('a second instance on the same data dir, a port in use and settings that cannot be are refused in one line', async () => {
+test('a second instance on the same data directory, a used port and invalid settings are rejected in one line', async () => {
   await using running = start()
   const { port } = new URL(await running.ready)
   using other = temporaryDir()
@@ -110,20 +110,20 @@ async function refusalOf(program: Program): Promise<string> {
   return lines[0]!
 }
 
-test('several processes that cannot start say why once, and none is left', async () => {
+test('several processes that can’t start report the reason once, and none remains', async () => {
   const program = start({ UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
   // Closed is the output when the last process that could write to it has ended.
   assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" must be host:port or CIDR\[:port\], such as/)
 })
 
-test('a root key that was cut short is refused, not used', async () => {
+test('a truncated root key is rejected', async () => {
   using dir = temporaryDir()
   writeFileSync(join(dir.path, 'secret-key'), 'cut')
   assert.match(await refusalOf(startProgram({ UK_DATA_DIR: dir.path })), /secret-key.*32 characters/)
   assert.ok(!existsSync(join(dir.path, 'postgres')), 'nothing was made that it would have to open')
 })
 
-test('a database that cannot be reached is named without its password', async () => {
+test('an unreachable database is reported without its password', async () => {
   using dir = temporaryDir()
   const program = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: 'postgres://ukiyo:hunter2@127.0.0.1:1/ukiyo' })
   const line = await refusalOf(program)
@@ -131,7 +131,7 @@ test('a database that cannot be reached is named without its password', async ()
   assert.doesNotMatch(line, /hunter2/)
 })
 
-test('a setting that is not known is a warning with the nearest name', async () => {
+test('an unknown setting is a warning with the closest name', async () => {
   await using program = start({ UK_PROT: '1' })
   await program.ready
   await until(
@@ -140,7 +140,7 @@ test('a setting that is not known is a warning with the nearest name', async () 
   )
 })
 
-test('what few callers need is loaded with the first of them, and what only starting needs is given back', async () => {
+test('rarely used code is loaded on first use, and memory needed only for starting is freed', async () => {
   using loaded = temporaryDir()
   await using program = start({ NODE_V8_COVERAGE: loaded.path })
   await program.ready
@@ -196,7 +196,7 @@ async function begun(origin: string, path: string, body: object) {
   }
 }
 
-test('a stopping server finishes what it has begun', async () => {
+test('a stopping server finishes its requests', async () => {
   const program = start()
   const request = await begun(await program.ready, '/v1/auth/sign-up', signUpOf('carol'))
   program.child.kill('SIGTERM')
@@ -204,7 +204,7 @@ test('a stopping server finishes what it has begun', async () => {
   assert.equal(await program.exited, 0)
 })
 
-test('a server that has held a call under a cap stops as soon as it is told to', async () => {
+test('a server that has run a capped call stops immediately when requested', async () => {
   await using program = start()
   const origin = await program.ready
   const made = await caller(origin, await signIn(origin, 'alice')).post('/api-keys', {
@@ -232,7 +232,7 @@ test('several processes share one port, and each answers', async () => {
 })
 
 test(
-  'a disk that is full: a start says so in one line, a running server refuses what it cannot keep, until there is room',
+  'a full disk is reported in one line at startup, and a running server rejects writes until there is space',
   needs(canMount(), 'the right to mount'),
   async () => {
     let needed: number
@@ -330,7 +330,7 @@ for (const [way, workers] of [
   ['Ctrl-C', '1'],
   ['Ctrl-C', '2'],
 ] as const)
-  test(`npm start, ${way}, ${workers} at work: a request in progress is answered, and nothing is left running`, async () => {
+  test(`npm start, ${way}, UK_WORKERS=${workers}: a request in progress is answered, and no process remains`, async () => {
     const { child, ready, ended } = startByNpm({ UK_DATA_DIR: home.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '20' })
     const origin = await ready
     const request = await begun(origin, '/v1/auth/sign-in', { email: 'nobody@example.com', password: 'a password' })

@@ -11,7 +11,7 @@ const csrf = { 'x-uk-csrf': '1' }
 const alice = { email: 'alice@example.com', password: 'a long password' }
 
 for (const workers of ['1', '2'])
-  test(`a stop of ${workers} that lasts too long says what it waits for and ends with 1, and nothing is lost`, async () => {
+  test(`a stop with UK_WORKERS=${workers} that takes too long reports what it waits for and exits with 1, without data loss`, async () => {
     using home = temporaryDir()
     const environment = { UK_DATA_DIR: home.path, UK_WORKERS: workers, UK_DRAIN_SECONDS: '0', UK_STOP_SECONDS: '3' }
     const program = startProgram(environment)
@@ -33,7 +33,7 @@ for (const workers of ['1', '2'])
     assert.equal(signedIn.status, 200, signedIn.text)
   })
 
-test('parts are taken down in reverse, and the one that lasts is known by its name', async () => {
+test('parts are stopped in reverse order, and a slow one is reported by name', async () => {
   const order: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   let running: Parts

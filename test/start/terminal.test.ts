@@ -42,7 +42,7 @@ test('a start on a terminal shows plain text, with everything logged', async () 
   assert.match(lines.join('\n'), /^(\^C)?\d\d:\d\d:\d\d info +stopping$/m)
 })
 
-test('a start without a terminal says what people need, and logs JSON on stderr only', async () => {
+test('a start without a terminal prints what operators need and logs JSON on stderr only', async () => {
   using dir = temporaryDir()
   {
     await using program = startProgram({ UK_DATA_DIR: dir.path })

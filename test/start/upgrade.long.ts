@@ -25,7 +25,7 @@ function unitOf(name: string, paths: (text: string) => string) {
   return { argv: values('ExecStart')[0]!.split(' '), cwd: values('WorkingDirectory')[0], env }
 }
 
-test('the block for a new version backs up, brings it, starts it, and finds the instance well', async () => {
+test('the upgrade commands from the docs back up, update and start a healthy instance', async () => {
   await using database = await bareDatabase()
   using dir = temporaryDir()
   const at = (...names: string[]): string => join(dir.path, ...names)

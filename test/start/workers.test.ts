@@ -23,7 +23,7 @@ const workers = async (): Promise<number[]> =>
     ({ pid }) => pid,
   )
 
-test('a worker that is killed takes its connections with it, and leaves no client waiting', async () => {
+test('a killed worker closes its connections and leaves no client waiting', async () => {
   await using program = startProgram({
     UK_WORKERS: '2',
     UK_DATA_DIR: database.dataDir,

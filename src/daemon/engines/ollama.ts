@@ -44,7 +44,7 @@ const MOST_ANSWER = 8 * 1024 * 1024
 /** Verifying a large model sends no output. */
 const PULL_SILENT_MS = 600_000
 /**
- * The context of models that request no larger one: the minimum of ollama's docs/faq.md, whatever they were trained
+ * The context of models that request no larger one: the minimum of ollama's docs/faq.md, regardless of training
  * with.
  */
 const DEFAULT_CONTEXT = 4_096

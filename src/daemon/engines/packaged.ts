@@ -23,7 +23,7 @@ export interface PackagedOptions {
   words(socket: string, place: string): readonly string[]
 }
 
-/** An engine that is installed on demand and runs in a separate process. */
+/** Installs an engine on demand and runs it in a separate process. */
 export class PackagedEngine {
   readonly process: EngineProcess
   readonly #packages: Packages

@@ -30,7 +30,7 @@ test('an engine whose program is missing rejects calls with the reason, and the 
   await assert.rejects(engine.start(), refused, 'it is tried again')
 })
 
-test('an engine that was killed between two calls answers the next one, whenever it arrives', async () => {
+test('an engine killed between two calls answers the next one, at any moment', async () => {
   const answers = `require('node:http').createServer((_, out) => out.end(String(process.pid)))
     .listen(process.argv[1], () => console.log('{"ready":true}'))`
   const program = [process.execPath, '-e', answers]

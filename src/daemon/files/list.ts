@@ -45,7 +45,7 @@ function nameIn(cursor: string): string {
 let last: { key: string; names: string[]; forget: NodeJS.Timeout } | null = null
 const MOST_NAMES = 500_000
 const KEPT_MS = 30_000
-/** After so recent a change another one may have the same mtime. */
+/** After so recent a change, another change may have the same mtime. */
 const FRESH_NS = 2_000_000_000n
 
 /** The `count` smallest names after `after`. */

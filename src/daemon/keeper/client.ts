@@ -171,7 +171,7 @@ export class KeeperClient {
     }
   }
 
-  /** Starts a keeper. It exits immediately if one is already running. */
+  /** Starts a keeper. It exits immediately if another keeper is running. */
   #start(): void {
     const [file = '', ...args] = this.#starts ?? [...this.#command, this.#folder]
     const path = join(this.#folder, 'keeper.log')

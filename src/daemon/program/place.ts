@@ -1,6 +1,6 @@
 /**
  * Tracks which daemons run from a shared program folder (`$XDG_DATA_HOME/ukiyo`). Their server updates it, so all
- * of them must belong to one server: an update from another would run with this one's credential.
+ * of them must belong to one server: an update from another would run with this server's credential.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'

@@ -55,7 +55,7 @@ const says = (daemon: RunningDaemon, what: RegExp): Promise<unknown> =>
     (said) => what.test(said),
   )
 
-test('only release files that match their hash are written, whatever a server offers', async () => {
+test('only release files that match their hash are written, for any offer of a server', async () => {
   const program = 'process.exit(0)'
   const row = (name: string): string => `${hashOf(program)}  ${name}\n`
   answers.set(at(hashOf(program)), program)

@@ -21,7 +21,7 @@ export interface Updates extends AsyncDisposable {
   hello(): Pick<DaemonHello, 'release' | 'failed_update'>
   /** The version the server offered in HELLO. */
   offered(offer: ServerHello['update']): void
-  /** Resolves with a complete version that has checked that it can run here. */
+  /** Resolves with a complete version, after it checked that it can run here. */
   ready: Promise<Version>
 }
 

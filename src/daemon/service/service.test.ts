@@ -74,7 +74,7 @@ test('each daemon’s service is named after its computer, and older services ke
   assert.equal(readdirSync(units).length, 2)
 })
 
-test('the launchd agent preserves every argument, whatever it contains', () => {
+test('the launchd agent preserves every argument, with any characters', () => {
   const agent = agentOf({ ...parts, daemon: ['/a & b/<node>', 'run'] })
   assert.match(agent, /<string>\/a &amp; b\/&lt;node&gt;<\/string>\n {4}<string>run<\/string>/)
   assert.match(agent, /<key>KeepAlive<\/key><true\/>/)

@@ -1,5 +1,5 @@
 /**
- * Measures how long files have been unused, with a clock nobody sets: a jump of the wall clock neither deletes
+ * Measures how long files have been unused, with a clock that is never set: a jump of the wall clock neither deletes
  * files in use nor keeps others forever.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'

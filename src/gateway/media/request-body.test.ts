@@ -11,7 +11,7 @@ async function readAll({ body }: RequestBody): Promise<{ text: string; length: n
   return { text: whole.toString(), length: whole.length, announced: body.length }
 }
 
-test('a body has its announced length, whatever the lengths of its files', async () => {
+test('a body has its announced length, for files of any length', async () => {
   for (const size of [0, 1, 2, 3, 7, 8, 100, 1_001]) {
     const file = inputOf(Buffer.alloc(size, 'ö'), 'image/png', 'ä"\n.png')
     const body = jsonBody((inline) => ({ a: inline(file, 'base64'), 'b–ü': { c: [inline(file, 'data address')] } }))

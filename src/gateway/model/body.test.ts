@@ -70,7 +70,7 @@ test('only the start of a long body is copied if all edits are there', () => {
     }
 })
 
-test('any object keeps its meaning except for the field that is set, whatever its keys, values, and spacing', () => {
+test('any object keeps its meaning except for the changed field, with any keys, values and spacing', () => {
   // No backslash: after `{"\\":1}`, V8 13.6 also takes the key of `{"\n":1}` for a backslash.
   const key = fc.oneof(
     fc.constantFrom('model', 'mode', 'a', 'stream_options', 'é', '"', 'model"', '\u2028'),

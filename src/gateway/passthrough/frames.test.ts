@@ -88,7 +88,7 @@ test('the tail stays small and holds the last events', () => {
   assert.deepEqual([...eventsFromEnd(frames.tail())].slice(0, 2), ['{"i":4999}', '{"i":4998}'])
 })
 
-test('events are read from the end, whatever their line ends and names', () => {
+test('events are read from the end, with any line ends and names', () => {
   const text = 'event: a\ndata: 1\n\n: note\n\ndata:2\ndata: 3\n\n'
   for (const line of ['\n', '\r\n', '\r'])
     assert.deepEqual([...eventsFromEnd(text.replaceAll('\n', line))], ['2\n3', '1'])

@@ -15,7 +15,7 @@ const content = (text: string) => ({
 })
 const usageReport = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
 
-test('only the usage event is removed, however the stream is cut and whatever it contains', () => {
+test('only the usage event is removed, however the stream is split and with any content', () => {
   const texts = fc.array(
     fc.oneof(fc.string(), fc.constantFrom('"usage":{', '\n\ndata: {"usage":{}}', '{"choices":[],"usage":{}}')),
   )

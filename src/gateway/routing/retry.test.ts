@@ -66,7 +66,7 @@ test('a provider’s requested delay is respected, unless it is long enough to b
   assert.deepEqual(play(one, { a: [fault('overloaded'), fault('overloaded', 30)] }, 1), ['a', 'a+200', 'given up'])
 })
 
-test('a faulty request is tried at no other provider, but with another model if one was named', () => {
+test('a faulty request isn’t tried at another provider, but with another model if the request names one', () => {
   const all = [candidate('a'), candidate('b'), candidate('c', 'other')]
   assert.deepEqual(play(all.slice(0, 2), { a: [fault('bad_request')] }), ['a', 'given up'])
   assert.deepEqual(play(all, { a: [fault('bad_request')], c: [] }), ['a', 'c'])

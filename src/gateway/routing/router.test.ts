@@ -38,7 +38,7 @@ test('equals share calls by weight over price squared', () => {
   assert.ok(Math.abs(first - 7_500) < 200, `${first} of 10000, 3:1 expected`)
 })
 
-test('the same seed gives the same order, whatever the order of the offers', () => {
+test('the same seed gives the same order, for any order of the offers', () => {
   const offers = ['a', 'b', 'c', 'd'].map((slug) => pricedOffer(slug, '1'))
   const orders = new Set<string>()
   for (let seed = 0; seed < 200; seed++) {
@@ -151,7 +151,7 @@ test('offers that can’t serve are skipped with a reason', () => {
   assert.deepEqual(slugs(route(offers, { seed: 1, only: ['small', 'dumb'] }, never)).toSorted(), ['dumb', 'small'])
 })
 
-test('the only offer is tried whatever outdated data says about it', () => {
+test('the only offer is tried despite outdated data about it', () => {
   assert.equal(
     route([offerOf({ contextLength: 5, capabilities: ['x'] })], { seed: 1, inputTokens: 9, needs: ['tools'] }, never)
       .candidates.length,

@@ -61,7 +61,7 @@ const healing: readonly FaultKind[] = [
   'garbage',
 ]
 
-test('each kind of vendor fault does too, whatever its provider', () => {
+test('each kind of vendor fault sets the retry headers, for every provider', () => {
   for (const kind of faultKinds)
     assert.deepEqual(
       shouldRetryHeaders({ kind, message: 'no', provider: 'acme', status: 500 }),

@@ -10,7 +10,7 @@ function body(size: number): Buffer {
   return bytes
 }
 
-test('a body is complete however its pieces arrive and whatever its maximum', () => {
+test('a body is complete however its pieces arrive and for any maximum', () => {
   for (const size of [0, 1, 65_536, MIB - 1, MIB, MIB + 1, 4 * MIB, 4 * MIB + 1, 9 * MIB + 7, 32 * MIB])
     for (const pieceSize of [65_536, 300_001, 5 * MIB])
       for (const most of [size, 32 * MIB]) {

@@ -104,7 +104,7 @@ export const apiKeyService = implement(apiKeys, {
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.rotated', async (ctx) => {
       const row = await usable(ctx, id)
-      // Whoever has the new secret could act as the key's owner, so only the owner may rotate it.
+      // Anyone with the new secret could act as the key's owner, so only the owner may rotate it.
       if (row.account_id !== ctx.principal.accountId)
         refuse('insufficient_role', { message: 'Only the owner can rotate a key. You can revoke it instead.' })
       return apiKeyStore.update(ctx.db, id, {

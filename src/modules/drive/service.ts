@@ -279,7 +279,7 @@ async function workspacesOf(
   return workspaceId === undefined || workspaceId === folder.workspace_id ? [folder.workspace_id] : []
 }
 
-/** The given name, else that of the form part, kept or rejected as it is, else that of the computer's file. */
+/** The given name, else that of the form part, kept unchanged or rejected, else that of the computer's file. */
 function nameFor(given: string | undefined, sent: string | null, there: string | null): string {
   if (given !== undefined) return checkName(given)
   if (sent !== null) return checkName(sent, 'file', 'The file name of the part `file`')

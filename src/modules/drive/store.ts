@@ -4,7 +4,7 @@ import { newestFirst } from '#infra/postgres/newest-first.ts'
 import { type ResourceRow, type Status, resourcePage } from '#authz/resources.ts'
 import type { Id } from '#core/ids.ts'
 
-/** Up to this number the lowest free one is used. */
+/** Up to this number the lowest free number is used. */
 const LOWEST_TRIED = 64
 
 declare module '#infra/postgres/tables.ts' {

@@ -128,7 +128,7 @@ const limitsAfter = (
   allowed_models: given.allowed_models === undefined ? before.allowed_models : given.allowed_models,
 })
 
-/** Rejects lifting one's own limit; only an owner may. */
+/** Rejects members lifting their own limit; only an owner may. */
 function checkLimiter({ me, workspace }: LockedWorkspace, member: NamedMember): void {
   refusePersonal(workspace, 'A personal workspace has only one member. Set a budget or rules on the workspace instead.')
   if (member.id === me.id && me.role !== 'owner')

@@ -78,7 +78,7 @@ test('a key opens allowed sockets and is refused before the handshake otherwise'
   assert.deepEqual(await refusal(key.headers, path.replace('again', 'refused')), [409, 'computer_offline'])
 })
 
-test('a session opens sockets only from pages of its own origin', async () => {
+test('a session opens sockets only from pages of the same origin', async () => {
   const { cookie } = alice.headers as { cookie: string }
   const own = open({ cookie, origin: server.origin })
   assert.equal(await exchange(own, 'x'), `again 0 x ${alice.id}`)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { playAccess } from './access-model.ts'
 
-test('whatever four people do with chats, agents and workspaces, each sees what the rules say, and the others do not know of it', async (t) => {
+test('random actions of four users on chats, agents and workspaces never show more or less than the access rules allow', async (t) => {
   const found = await playAccess({ runs: 30, length: 10, listers: 1 })
   t.diagnostic(JSON.stringify(found))
   assert.ok(found.seen > 180 && found.hidden > 90)

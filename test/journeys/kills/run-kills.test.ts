@@ -17,7 +17,7 @@ const deaths = [
   { to: 'settle_batch', fate: 'after', what: 'its model has been paid, and nobody has its answer', beside: true },
 ] as const
 
-test('a server dies at a write while an agent works towards a goal; another brings it to its end: nothing is lost, done or paid twice', async (t) => {
+test('a goal survives a server crash at any write: another server finishes it, and nothing is lost, repeated or paid twice', async (t) => {
   await using scene = await prepareScene()
   await Promise.all(
     deaths.map(async ({ to, fate, what, ...more }) => {

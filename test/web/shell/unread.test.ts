@@ -147,27 +147,31 @@ async function amongVisitors<T>(
 
 const named = (routes: readonly string[]): [string, string][] => routes.map((route) => [route, route])
 
-test('every page that can’t be loaded says so, and loads on “Try again”', needs(hasChromium, 'Chromium'), async () => {
-  await using visitor = await visit(browser(), server.origin)
-  const { page } = visitor
-  await signIn(page, scene.aki)
-  const { inside, outside } = await routesOf(page)
-  assert.ok(inside.length > 40 && outside.length > 4, [...inside, ...outside].join())
-  const frame = await failAll(page)
-  await page.goto(addressOf('/$'))
-  await retries(page).first().waitFor()
-  await frame.release()
-  assert.deepEqual(
-    {
-      ...(await amongVisitors(named(inside), true, (one, route) => faultsOf(one, route, frame.paths))),
-      ...(await amongVisitors(named(outside), false, (one, route) => faultsOf(one, route, new Set()))),
-    },
-    {},
-  )
-})
+test(
+  'every page that can’t be loaded shows an error and loads on “Try again”',
+  needs(hasChromium, 'Chromium'),
+  async () => {
+    await using visitor = await visit(browser(), server.origin)
+    const { page } = visitor
+    await signIn(page, scene.aki)
+    const { inside, outside } = await routesOf(page)
+    assert.ok(inside.length > 40 && outside.length > 4, [...inside, ...outside].join())
+    const frame = await failAll(page)
+    await page.goto(addressOf('/$'))
+    await retries(page).first().waitFor()
+    await frame.release()
+    assert.deepEqual(
+      {
+        ...(await amongVisitors(named(inside), true, (one, route) => faultsOf(one, route, frame.paths))),
+        ...(await amongVisitors(named(outside), false, (one, route) => faultsOf(one, route, new Set()))),
+      },
+      {},
+    )
+  },
+)
 
 test(
-  'every dialog and panel that can’t be loaded says so, and loads on “Try again”',
+  'every dialog and panel that can’t be loaded shows an error and loads on “Try again”',
   needs(hasChromium, 'Chromium'),
   async () => {
     const parts = pagesOf(scene).flatMap(({ name, path, open }): [string, Part][] =>

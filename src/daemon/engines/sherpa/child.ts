@@ -21,9 +21,9 @@ const TranscriptionRequest = z.object({
   language: z.string().nullish(),
 })
 
-/** Whisper's window. Models that accept more audio also read no more than this. */
+/** Whisper's window. Models that accept longer audio read only this much. */
 const MOST_SECONDS = 30
-/** Loaded models; the least recently used one is evicted. */
+/** Loaded models; the least recently used model is evicted. */
 const MOST_MODELS = 2
 /** The engine frees memory only when its process exits. */
 const IDLE_MS = 5 * 60_000

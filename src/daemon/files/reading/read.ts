@@ -56,7 +56,7 @@ export async function read(
   return { bytes: end - offset }
 }
 
-/** Sends a file, reading each chunk while the previous one is sent. */
+/** Sends a file, reading each chunk while sending the previous one. */
 async function send(
   file: FileHandle,
   from: number,

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { type Machine, machine, upload } from '#test/computers/files.ts'
 import { until } from '#test/until.ts'
 
-test('an abandoned upload is removed after seven days of machine time, whatever the wall clock says, and no other files are', async () => {
+test('an abandoned upload is removed after seven days of machine time, regardless of the wall clock, and no other files are', async () => {
   const root = mkdtempSync(join(tmpdir(), 'uk-files-'))
   const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
   const day = 86_400_000

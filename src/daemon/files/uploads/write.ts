@@ -11,7 +11,7 @@ import { below, readPath } from '../path.ts'
 import { takeTurn, takeTurnToDrop } from './under-way.ts'
 import type { Folder, Roots } from '../within.ts'
 
-/** How often the sender is told the offset. It buffers as much, in case the link breaks. */
+/** How often the sender receives the offset. It buffers this many bytes in case the link breaks. */
 const TELL_BYTES = 262_144
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -29,7 +29,7 @@ export async function uploadOffset(
   return { offset: became ? there!.size : 0 }
 }
 
-/** Removes the partial file of an upload that no one may resume. */
+/** Removes the partial file of an upload after its sender lost permission. */
 export async function dropUpload(
   { roots, parts }: { roots: Roots; parts: Parts },
   { path, key }: Input<'fs.upload_drop'>,

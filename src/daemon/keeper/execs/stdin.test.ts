@@ -15,7 +15,7 @@ async function* parts(offset: number): AsyncGenerator<Incoming> {
     yield { type: 'bytes', channel: CHANNEL.stdin, offset: at, bytes: new Uint8Array(PART) }
 }
 
-test('a command that reads nothing receives no more than its pipe holds, however often a caller writes', async (t) => {
+test('a command that reads nothing receives only what its pipe holds, however often a caller writes', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uk-stdin-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const pipe = join(folder, 'pipe')

@@ -47,7 +47,7 @@ function offer(kind: MediaKind, pricing: Partial<Pricing> | null, abilities: obj
 const cost = (request: MediaRequest, units: MediaUnits, at: MediaOffer, reservation: bigint | null = null) =>
   costOf(request, units, at, reservation)
 
-test('images are priced per image, whatever their number', () => {
+test('images are priced per image, for any number', () => {
   const at = offer('image', { image: '40000' })
   assert.equal(worstCase(image({ n: 3 }), at), fromUsd('0.12'))
   assert.deepEqual(cost(image({ n: 3 }), {}, at), { nano: fromUsd('0.12'), source: 'computed' })

@@ -278,7 +278,7 @@ test('Stability takes a form even without a file, and an image blurred by its fi
   await assert.rejects(made(image, wire, imageRequest({ model: 'ultra' })), { kind: 'refused_content' })
 })
 
-test('Fireworks returns the image bytes, and Groq speaks WAV whatever was requested', async () => {
+test('Fireworks returns the image bytes, and Groq speaks WAV for any requested format', async () => {
   using vendor = await vendorAt((_, response) => void response.end('bytes'))
   const fireworks = endpointAt(`${vendor.origin}/inference/v1`, 'openai-chat', { preset: 'fireworks' })
   await using wire = wireTo(fireworks)

@@ -271,7 +271,7 @@ test('statuses with a meaning in HTTP itself are the same on every surface', () 
   assert.equal(keepStatus(writeMessageError(busy, null), busy).status, 529)
 })
 
-test('clients are told not to retry permanent errors, and when to retry temporary ones', () => {
+test('permanent errors say not to retry, and temporary ones when to retry', () => {
   assert.equal(writeError(new Refusal('insufficient_credits'), 'compat-a').headers['x-should-retry'], 'false')
   assert.equal(
     writeError({ kind: 'rate_limited', message: 'x', retry_after_seconds: 1.2 }, 'compat-a').headers['retry-after'],

@@ -215,7 +215,7 @@ test('an unreachable server fails all waiting calls, including those above the c
   assert.equal(attempts, 7)
 })
 
-test('an abandoned idle connection carries no more requests', async () => {
+test('an abandoned idle connection isn’t reused', async () => {
   const before = sockets.size
   const { hostname, port, protocol, host } = new URL(origin)
   const lane = new Lane(host, {

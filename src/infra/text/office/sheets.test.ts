@@ -151,7 +151,7 @@ test('cells of each type are read and stay in their row and column', async () =>
   )
 })
 
-test('sheets follow the workbook’s order, whatever their parts are named', async () => {
+test('sheets follow the workbook’s order, for any names of their parts', async () => {
   const sheet = (text: string): string =>
     `<worksheet ${main}><sheetData><row><c t="str"><v>${text}</v></c></row></sheetData></worksheet>`
   const bytes = await partsOf({

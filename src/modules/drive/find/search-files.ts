@@ -34,7 +34,7 @@ export async function* searchFiles(
         const part = parts.next()
         if (part.done) break
         const scanning = scanPart(ctx, part.value, task, afterLine, first, signal).catch(orBusy)
-        // It may fail while an earlier one is awaited.
+        // It may fail while an earlier task is awaited.
         scanning.catch(() => {})
         waiting.push(scanning)
       }

@@ -38,7 +38,7 @@ export interface Text {
   encoding: string
 }
 
-/** What is missing of a document's text. */
+/** Marks a document without text, or with only part of it. */
 type Missing = 'no_text' | 'incomplete'
 
 /** `account`: whose turn is used to extract a document's text. */

@@ -126,7 +126,7 @@ test('a workspace’s storage limit holds, also against concurrent writers', asy
   assert.equal((await put('room again', 101)).status, 201)
 })
 
-test('an image has a thumbnail, and a file that isn’t one is rejected without harm', async () => {
+test('an image has a thumbnail, and other files are rejected without harm', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const picture = await sharp({ create: { width: 900, height: 600, channels: 3, background: '#369' } })

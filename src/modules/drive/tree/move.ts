@@ -165,7 +165,7 @@ export const trash = (ctx: Context, before: FileRow): Promise<void> =>
     await tell(ctx, 'trashed', await readFile(ctx, row.id))
   })
 
-/** Restores exactly what was trashed with the item: to its folder, or to the root if that was deleted. */
+/** Restores exactly what was trashed with the item: to its folder, or to the root if the folder was deleted. */
 export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
   ctx.transaction(async (ctx) => {
     await lockTree(ctx, [before.workspace_id], 'alone')

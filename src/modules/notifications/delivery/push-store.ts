@@ -139,7 +139,7 @@ export const pushStore = {
       .execute()
   },
 
-  /** Deletes subscriptions of revoked and expired keys. Those of sessions are deleted with the session. */
+  /** Deletes subscriptions of revoked and expired keys. A session's are deleted with it. */
   retain: async (db: Db): Promise<void> => {
     await sql`delete from push_subscriptions p using api_keys k
       where k.id = p.key_id and (k.revoked_at is not null or k.expires_at < now())`.execute(db)

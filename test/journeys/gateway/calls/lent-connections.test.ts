@@ -102,7 +102,7 @@ test('a provider that answers twice leaks no account’s answer to another, on a
   assert.ok(misplacedCount > 0, 'connections are used again')
 })
 
-test('a page that is served twice isn’t another account’s page', async () => {
+test('a page served twice isn’t another account’s page', async () => {
   await using site = await startTwice(({ path }) =>
     path === '/robots.txt' ? { type: 'text/plain', body: '' } : { type: 'text/plain', body: `This is ${path}` },
   )

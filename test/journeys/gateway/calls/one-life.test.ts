@@ -282,7 +282,7 @@ test('a preview finds the same candidates as a call: an unknown name leads to an
   )
 })
 
-test('a late payment refusal of a second attempt takes nothing from the first one’s answer', async () => {
+test('a late payment error of a second attempt doesn’t affect the first attempt’s response', async () => {
   await using slow = await startOpenAI({ otherwise: { reply: 'word '.repeat(60), perChunkDelayMs: 20 } })
   await using here = await gatewayWorld({ UK_SIGN_UP_CREDITS_USD: '0' })
   await here.bring(near, 'house', { instance: true, models: [pricedModel('gpt-4o')] })

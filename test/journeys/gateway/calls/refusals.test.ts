@@ -136,7 +136,7 @@ test('a body above 32 MiB is 413, one below it is read', async () => {
   assert.equal((await key.post(paths.a, body(8 << 20))).status, 200)
 })
 
-test('a browser may call with a key, and is told which headers are allowed', async () => {
+test('a browser may call with a key, and the preflight response lists the allowed headers', async () => {
   const headers = { origin: 'https://page.example' }
   const preflight = await world.server.stranger.request('OPTIONS', paths.b, undefined, {
     ...headers,
@@ -150,7 +150,7 @@ test('a browser may call with a key, and is told which headers are allowed', asy
   assert.match(refusal.headers.get('access-control-expose-headers')!, /request-id/)
 })
 
-test('rate-limited callers are told when to retry', async () => {
+test('rate-limited callers get the time to wait before a retry', async () => {
   const key = await world.person.key()
   /** A request that arrived before the next token. */
   const refusedBy = (surface: Surface) =>

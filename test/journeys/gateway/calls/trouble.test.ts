@@ -90,7 +90,7 @@ test('an error frame in place of a stream’s first event isn’t taken for an a
   server.closeAllConnections()
 })
 
-test('a faulty request isn’t tried twice; when all fail, the client is told not to retry', async () => {
+test('a faulty request isn’t tried twice; when all fail, the response says not to retry', async () => {
   await restore()
   const before = second.requests.length
   first.script({ status: 400, message: 'no such thing' })

@@ -136,7 +136,7 @@ test('a whole answer on a surface is requested elsewhere, or refused if no other
   assert.equal(rows.length, 0)
 })
 
-test('audio that has started breaks off', async () => {
+test('a started audio response breaks off', async () => {
   const connectionClosed = Promise.withResolvers<void>()
   const speaker = createServer((request, response) => {
     request.resume()

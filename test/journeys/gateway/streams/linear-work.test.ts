@@ -233,7 +233,7 @@ for (const [wire, { kinds }] of Object.entries(wires))
       )
   })
 
-test('an answer twice as long passes with twice the work, whatever is inserted or removed', async () => {
+test('an answer twice as long passes with twice the work, with any text inserted or removed', async () => {
   const drafts = {
     'hidden usage': () => ({ events: hideUsage }),
     'OpenRouter’s fields': () => redraft(about),

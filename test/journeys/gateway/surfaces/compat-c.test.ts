@@ -143,7 +143,7 @@ test('tools in Responses format are converted, also among others that aren’t',
   }
 })
 
-test('an error lists all providers that were tried', async () => {
+test('an error lists all attempted providers', async () => {
   first.script({ status: 401, message: 'no' })
   second.script({ status: 400, message: 'tell me more' })
   const { status, body } = await ask({})

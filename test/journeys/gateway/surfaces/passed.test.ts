@@ -99,7 +99,7 @@ test('a moderation needs no model, as at the vendor, and costs nothing', async (
   }
 })
 
-test('models without embeddings say so: a simulated model, a conversation model', async () => {
+test('models without embeddings get a specific error: a simulated model, a conversation model', async () => {
   const embed = async (model: string) => await client.embeddings.create({ model, input: 'x' })
   await assert.rejects(embed('sim/echo'), (error) => {
     assert.ok(error instanceof BadRequestError)

@@ -298,7 +298,7 @@ test('chat completions over a provider that only speaks Responses', async () => 
   )
 })
 
-test('a truncated answer is incomplete; a failed one has failed; one that never started is an error', async () => {
+test('a truncated answer is incomplete; a failed answer has failed; one that never started is an error', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)
     const body = { model, input: 'one two three four', max_output_tokens: 2 }

@@ -81,7 +81,7 @@ test('the finish reason arrives in the client’s format', async () => {
   }
 })
 
-test('a truncated call is reported as truncated, and a call counts as a call whatever the finish reason', async () => {
+test('a truncated call is reported as truncated, and a call counts as a call for any finish reason', async () => {
   const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
   const ask = { model: 'oa/gpt-4o', max_tokens: 64, tools, messages: userMessages('Weather?') }
   for (const [finish, expected] of [

@@ -190,7 +190,7 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user', 'user'])
 })
 
-test('JSON output is requested by instruction if there is no other way', async () => {
+test('JSON output is requested by instruction as a last resort', async () => {
   const response_format = { type: 'json_object' as const }
   const request = openai.chat.completions
     .create({ model: haiku, messages: userMessages('x'), response_format })
@@ -293,7 +293,7 @@ test('an Anthropic client talks to Ollama: its calls come whole, and its swallow
   await assert.rejects(anthropic.messages.stream(ask).finalMessage(), (error) => error instanceof MessagesError)
 })
 
-test('providers that reject reasoning in the history get none, and the client is told what was left out', async () => {
+test('providers that reject reasoning in the history get none, and the response lists what was left out', async () => {
   await world.bring(gpt, 'gq', { preset: 'groq', models: [pricedModel('gpt-4o')] })
   const reasoningMessage = { role: 'assistant', content: 'A dot.', reasoning_content: 'hm' }
   const body = { model: 'gq/gpt-4o', messages: [...userMessages('hi'), reasoningMessage, ...userMessages('again')] }

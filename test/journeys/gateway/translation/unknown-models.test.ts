@@ -41,7 +41,7 @@ type Surface = keyof typeof paths
 const asking = (surface: Surface, messages: readonly object[], model = 'sim/echo') =>
   surface === 'responses' ? { model, input: messages } : { model, max_tokens: 9, messages }
 
-test('a request for an unknown model is told where models are listed', async () => {
+test('the error for an unknown model says where models are listed', async () => {
   for (const [surface, root] of [
     ['a', 'compat-a'],
     ['b', 'compat-b'],
@@ -85,7 +85,7 @@ test('a misspelled name gets a suggestion on every surface, but only from the ca
   }
 })
 
-test('callers that may not list models are told no names, and neither are other readers of a chat', async () => {
+test('callers that may not list models, and other readers of a chat, get no model names', async () => {
   const model = 'cl/claude-haiku-5-4'
   const plain = { model, messages: userMessages('hi') }
   const { person } = world

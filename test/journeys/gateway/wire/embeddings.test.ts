@@ -24,7 +24,7 @@ after(async () => {
 const numbers = [0.25, -0.5, 0.75, 1]
 const text = 'AACAPgAAAL8AAEA/AACAPw=='
 
-test('vectors arrive in the encoding that the client requested, whichever the provider uses', async () => {
+test('vectors arrive in the encoding that the client requested, for any encoding of the provider', async () => {
   for (const shape of ['openai-chat', 'openai-responses', 'ollama'])
     for (const root of ['/compat-a/v1', '/compat-c/v1'])
       for (const [encoding, expected] of [
@@ -63,7 +63,7 @@ test('many vectors, more than are read before sending, are encoded too', async (
     assert.equal(Buffer.from(embedding, 'base64').readFloatLE(4), Math.fround((index + 1) / 1_024))
 })
 
-test('the platform’s own vectors are read in either encoding, and counted by whichever figure exists', () => {
+test('the platform’s own vectors are read in either encoding and counted by the available figure', () => {
   for (const shape of ['openai-chat', 'openai-responses', 'ollama'] as const)
     for (const embedding of [numbers, text]) {
       const result = embeddingWireOf(shape)!.read({ data: [{ index: 0, embedding }], usage: { total_tokens: 2 } }, 1)

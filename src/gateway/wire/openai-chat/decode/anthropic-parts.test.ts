@@ -122,7 +122,7 @@ test('a call in both formats keeps its cache mark, and providers without marks l
   assert.deepEqual(encode(canonical, other, { stream: false }).losses, ['cache_control'])
 })
 
-test('a result in both formats is one, whichever comes first, with the content of either', () => {
+test('a result in both formats is one, in either order, with the content of either', () => {
   const assistantTurn = { role: 'assistant', content: [use] }
   const own = { role: 'tool', tool_call_id: 't1', content: 'a cat' }
   const foreign = { role: 'user', content: [{ ...result, cache_control: { type: 'ephemeral' }, is_error: true }] }
@@ -289,7 +289,7 @@ test('Anthropic’s system prompt beside the messages of a mixed chat is used; o
     assert.deepEqual(decodeSystem(wrong), [null, ['system']])
 })
 
-test('OpenAI’s own chats are never mixed, whatever words and names they contain', () => {
+test('OpenAI’s own chats are never mixed, with any words and names in them', () => {
   const parameters = {
     type: 'object',
     properties: { input_schema: schema, type: { type: 'string' } },

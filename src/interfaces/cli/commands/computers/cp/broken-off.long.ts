@@ -86,7 +86,7 @@ const partIn = (folder: string): string | undefined =>
   readdirSync(folder).find((name) => /^\.uk-(upload|copy)-.*\.part/.test(name))
 
 for (const way of ['there', 'back'] as const)
-  test(`a copy that is killed in the middle goes on where it was when the command is given again: ${way}`, async () => {
+  test(`a copy killed midway resumes when the command is repeated: ${way}`, async () => {
     const [from, to] = way === 'there' ? [here, there] : [there, here]
     const hash = large(join(from, `killed-${way}`))
     const words = way === 'there' ? [`killed-${way}`, `box:${there}`] : [`box:${there}/killed-${way}`, '.']
@@ -115,7 +115,7 @@ for (const way of ['there', 'back'] as const)
     for (const folder of [from, to]) rmSync(join(folder, `killed-${way}`))
   })
 
-test('of a file that was changed since, nothing of the old one is used', async () => {
+test('if the file has changed since, nothing of the old version is used', async () => {
   large(join(here, 'changing'))
   const { child, ended } = start(['changing', `box:${there}`])
   await until(
@@ -133,7 +133,7 @@ test('of a file that was changed since, nothing of the old one is used', async (
   for (const name of readdirSync(there)) if (name.startsWith('.uk-')) rmSync(join(there, name))
 })
 
-test('at a terminal one sees how far it is; a connection that breaks is made again, and the copy goes on', async () => {
+test('at a terminal the progress is shown, and the copy resumes after a lost connection', async () => {
   const hash = large(join(here, 'watched'))
   const seat = await seatAt(keeper.client, ['sh', program, 'computer', 'cp', 'watched', `box:${there}`], {
     env,
