@@ -218,7 +218,7 @@ test('the trash is emptied of what has been there for thirty days, and its works
     bus.on('changes', () => void look())
     void look()
   })
-  // The server's own round, soon after its start, may be quicker.
+  // The server's first scheduled run may empty it earlier.
   assert.ok((await emptyTrash(server.app.engine)) <= 1)
   assert.equal(await told, `workspace:${alice.workspaceId}`)
   assert.equal(await emptyTrash(server.app.engine), 0)

@@ -72,7 +72,7 @@ const givenServers = z
   )
   .describe('External MCP servers whose tools the agent can use.')
 
-/** The definition of an agent. A change of any of it is a new version. */
+/** A change of any of these creates a new version. */
 const definition = {
   name: z.string().trim().min(1).max(120),
   description: z.string().trim().max(2_000).nullable(),
@@ -111,7 +111,7 @@ const definition = {
     ),
 }
 
-/** The agent's budget, which is not part of its definition: a change makes no version. */
+/** A change of these creates no version. */
 const budget = {
   spend_cap_usd: z
     .number()

@@ -1,4 +1,4 @@
-/** The outside servers of an agent, whose headers are secrets: sealed in the agent's row, and in no version of it. */
+/** An agent's external MCP servers. Header values are sealed in the agent's row and excluded from versions. */
 import type { Context, Engine } from '#infra/context.ts'
 import { checkGivenUrl } from '#infra/http-client/given-url.ts'
 import type { OutsideServer } from '#infra/http-client/mcp.ts'
@@ -14,12 +14,11 @@ export type GivenServer = Omit<Server, 'header_names'> & {
 }
 type Headers = Record<string, Readonly<Record<string, string>>>
 
-/** The sealed columns of agents, for `resealAll`. */
 export const agentSecrets: readonly SealedColumns[] = [{ table: 'agents', columns: ['sealed_headers'] }]
 
 /**
- * The servers as they are kept, and their headers sealed under the agent's id. A server that names none keeps those that
- * it had, as long as it stays at its origin.
+ * Returns the servers to store, and their headers sealed under the agent's ID. A server sent without headers keeps its
+ * own if its origin is unchanged.
  */
 export function withServers(
   { engine }: Context,
@@ -46,7 +45,7 @@ export function withServers(
   return { mcp_servers, sealed_headers: same && before !== null ? before.sealed_headers : sealed }
 }
 
-/** A secret is given to the origin that it was meant for, and to no other. */
+/** Secrets must not go to another origin. */
 function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: Headers, i: number) {
   if (old.header_names.length > 0 && new URL(old.url).origin !== new URL(url).origin)
     refuse('missing_parameter', {
@@ -59,7 +58,7 @@ function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: H
 const headersOf = (secrets: Secrets, id: Id, sealed: string | null): Headers =>
   sealed === null ? {} : (JSON.parse(secrets.open(sealed, id)) as Headers)
 
-/** The servers of an agent, with what is needed to call them. */
+/** The agent's servers with decrypted headers. */
 export function outsideServers(
   { secrets }: Engine,
   { id, mcp_servers, sealed_headers }: AgentRow,

@@ -31,9 +31,11 @@ export type { AgentRow } from './store.ts'
 export { agentSearchable } from './searchable.ts'
 export { agentSecrets, outsideServers } from './servers.ts'
 
-/** Handles that agents use. */
 export interface AgentHandles {
-  /** Pauses what acts by an agent in more rights than whoever changes it has; within the change. Automations have it. */
+  /**
+   * Pauses automations whose agent the caller changes with fewer permissions than they have. Runs in the change's
+   * transaction.
+   */
   agentChanged(ctx: Context, agentId: Id): Promise<void>
   toolbox: { reach(name: string, given: Record<string, unknown>): { tool: string } | null }
 }
@@ -70,7 +72,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
 
     update: (ctx, { id, spend_cap_usd, spend_cap_period, mcp_servers, ...changes }) =>
       ctx.transaction(async (ctx) => {
-        // The agent is held before it is read: of two changes at once the second sees what the first left.
+        // Locked before reading, so that the second of two concurrent changes sees the first.
         await lockResource(ctx, 'agent', id)
         const before = await read(ctx, id)
         const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
@@ -79,7 +81,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
         const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
         const member = membershipIn(ctx.principal, before.workspace_id) !== null
-        // The caller who says what it may use answers for it, also where that is what it was.
+        // The caller becomes responsible for the tools they set, even unchanged ones.
         const sets = member && (changes.tools ?? changes.subagents ?? servers) !== undefined
         const beside = {
           ...budget,
@@ -88,7 +90,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
         }
         const same = isDeepStrictEqual(definition, definitionOf(before))
         if (same && isDeepStrictEqual({ ...before, ...beside }, before)) return showAgent(before)
-        // Tools act in the rights of whoever talks to it, which nobody outside may lend himself.
+        // Tools act with the permissions of the agent's user, so only members can change them.
         if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
         if (!member && servers) membersOnly('mcp_servers')
         if (!member && !isDeepStrictEqual(definition.subagents, before.subagents)) membersOnly('subagents')
@@ -119,7 +121,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
     copy_to_workspace(ctx, { workspace_id }) {
       checkTarget(ctx, workspace_id, 'agent:write')
       const { mcp_servers, ...definition } = definitionOf(agent.of(ctx))
-      // A reader of an agent may copy it, and is not given the secrets that it works with.
+      // Readers can copy an agent, but its secrets stay behind.
       const bare = mcp_servers.map((server) => ({ ...server, header_names: [] }))
       return ctx.transaction((ctx) => insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: bare }, {}))
     },
@@ -133,12 +135,12 @@ export const agentService = implementWith<Context<AgentHandles>>()(
   [agent],
 )
 
-/** An agent that another resource names, if the caller may read it; 404 with `param` like what is not there. */
+/** Returns an agent referenced by another resource. Throws `not_found` with `param` if it is missing or unreadable. */
 export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promise<AgentRow> {
   return readableAgent(ctx, await agentStore.get(ctx.db, id), param, id)
 }
 
-/** The same for a row that was read already. */
+/** Checks a row that was already loaded. */
 export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id', id = ''): AgentRow {
   const gone = { param, message: absent('agent', id) }
   if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
@@ -147,8 +149,8 @@ export function readableAgent(ctx: Context, row: AgentRow | undefined, param = '
 }
 
 /**
- * An agent that something in this workspace hands a task to: of the workspace, or one that the caller may read elsewhere,
- * where a share will do. Refuses with 404.
+ * Returns an agent that a resource in this workspace can use: one of the workspace, or one shared with the caller.
+ * Throws `not_found`.
  */
 export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param = 'agent_id'): Promise<AgentRow> {
   const row = await agentStore.get(ctx.db, id)
@@ -157,7 +159,7 @@ export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param =
   return readableAgent(ctx, row, param)
 }
 
-/** A name that reaches nothing would be a tool never offered, or a ban that bans nothing. Names it had may stay. */
+/** An unknown name would silently offer or deny nothing. Names already in use can stay. */
 function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'], before: Definition['tools']): void {
   for (const [i, { name }] of tools.entries()) {
     const called = engine.toolbox.reach(name, {})?.tool
@@ -185,14 +187,13 @@ async function checkSubagents(
   }
 }
 
-/** Agents by their ids, whoever may read them; those that are gone are absent. */
+/** Skips access checks. Missing agents are absent. */
 export const agentsById = async (db: Db, ids: readonly Id[]): Promise<Map<Id, AgentRow>> =>
   new Map((await agentStore.some(db, ids)).map((row) => [row.id, row]))
 
 /**
- * The agent of something that lives in this workspace and that the caller may run: a person who runs it need not be
- * able to read the agent, as with a chat that was shared. Another workspace's only where the caller may read it.
- * Null when it is gone.
+ * Returns the agent of a resource that the caller can run: for one in the same workspace, they need no read access, as
+ * with a shared chat. Null if it was deleted.
  */
 export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promise<AgentRow | null> {
   return agentWithin(ctx, id, workspaceId).catch(() => null)
@@ -204,7 +205,6 @@ const membersOnly = (param: string): never =>
     message: `This agent is shared with you. Only members of its workspace can change \`${param}\`.`,
   })
 
-/** The columns of what is given of a budget. */
 const budgetOf = (given: {
   spend_cap_usd?: number | null | undefined
   spend_cap_period?: Period | undefined
@@ -213,7 +213,7 @@ const budgetOf = (given: {
   ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
 })
 
-/** Inserts an agent, new or copied: whoever takes over a copy answers for what it may use. */
+/** The caller becomes responsible for the tools, also of a copy. */
 async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Definition, beside: OtherColumns) {
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
   await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })

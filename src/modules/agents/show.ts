@@ -13,12 +13,11 @@ export const definitionOf = (from: Definition): Definition => ({
   tools: from.tools,
   output_schema: from.output_schema,
   max_turns: from.max_turns,
-  // Versions that were kept before there were any have none.
+  // Absent in old versions.
   mcp_servers: from.mcp_servers ?? [],
   subagents: from.subagents ?? [],
 })
 
-/** A definition with `changes`: what they leave out stays. */
 export const changed = (
   before: Definition,
   changes: { [K in keyof Definition]?: Definition[K] | undefined },

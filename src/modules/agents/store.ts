@@ -41,9 +41,9 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
   output_schema: Json<Definition['output_schema']>
   mcp_servers: JSONColumnType<Definition['mcp_servers']>
   subagents: JSONColumnType<Definition['subagents']>
-  /** Accounts that last set its tools, outside servers and subagents: in runs those reach no further than all of these do. */
+  /** Accounts that last set tools, servers and subagents. Runs are limited to what all of them can do. */
   tools_by: JSONColumnType<Lender[]>
-  /** The headers that go to them, by server. */
+  /** Server headers, by server. */
   sealed_headers: Generated<string | null>
   version: Generated<number>
   spend_cap_nano: Generated<Nano | null>
@@ -51,7 +51,7 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
 }
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
-/** The columns that are not part of its definition. */
+/** Columns outside the definition. */
 export type OtherColumns = Partial<
   Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>
 >
@@ -74,7 +74,7 @@ const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Defin
   output_schema: output_schema && JSON.stringify(output_schema),
 })
 
-/** Spent in the present period of its budget. The parameters are those of `present`. */
+/** Spend in the current budget period. Takes the parameters of `present`. */
 const spentAt = (first: number): string => `(select s.nano from spends s where s.subject = a.id and s.period =
   case a.spend_cap_period when 'day' then $${first} when 'week' then $${first + 1} when 'month' then $${first + 2} else 'total' end)`
 const present = (now = new Date()): string[] =>
@@ -83,13 +83,13 @@ const present = (now = new Date()): string[] =>
 const FIND = `select r.*, a.*, ${spentAt(2)} as spent_nano from resources r join agents a on a.id = r.id where r.id = $1`
 
 export const agentStore = {
-  /** Reads an agent by a prepared statement: every call on an agent begins with it. */
+  /** Uses a prepared statement, because every request on an agent needs it. */
   async find({ pool }: Postgres, id: Id): Promise<CountedAgent | null> {
     const { rows } = await pool.query<CountedAgent>({ name: 'agent_find', text: FIND, values: [id, ...present()] })
     return rows[0] ?? null
   },
 
-  /** The same within a transaction. */
+  /** Works inside a transaction. */
   async get(db: Db, id: Id): Promise<CountedAgent | undefined> {
     const { rows } = await db.executeQuery<CountedAgent>(CompiledQuery.raw(FIND, [id, ...present()]))
     return rows[0]
@@ -124,7 +124,7 @@ export const agentStore = {
       .execute()
   },
 
-  /** Replaces the definition and answers the number of the version that this is. */
+  /** Returns the new version number. */
   async update(db: Db, id: Id, definition: Definition): Promise<number> {
     const { version } = await db
       .updateTable('agents')

@@ -1,8 +1,8 @@
 import type { Event, EventBatch } from '#core/answers.ts'
 
 /**
- * Frames in the order in which a reader gets them, and with them their bytes. Readers who get the same ones hold the same
- * bundle, so that what waits for a thousand who read slowly is there once.
+ * Frames in a reader's order, with their bytes. Readers with the same frames share a bundle, so that the backlog of a
+ * thousand slow readers exists once.
  */
 export class Bundle implements EventBatch {
   readonly #before: Bundle | null
@@ -15,7 +15,7 @@ export class Bundle implements EventBatch {
     this.#frame = frame
   }
 
-  /** The bundle with a further frame behind it. */
+  /** Returns the bundle extended by a frame. */
   add(frame: EventBatch): Bundle {
     const known = this.#next.get(frame)
     if (known) return known

@@ -11,7 +11,7 @@ export type Channel =
   | { kind: 'user' | 'workspace' | 'chat' | 'operation'; id: Id; name: string }
   | { kind: 'custom'; workspaceId: Id; name: string }
 
-/** A name as the log has it (ids upper case), or null for what names no channel. */
+/** Parses a channel name and normalizes its ID to upper case. Null if invalid. */
 export function parseChannel(words: string): Channel | null {
   const [kind = '', first = '', ...rest] = words.split(':')
   const id = parseId(first)
@@ -26,19 +26,19 @@ export function parseChannel(words: string): Channel | null {
   return null
 }
 
-/** A channel that the caller may read, and which of what is told there. */
+/** A readable channel and the events the caller receives on it. */
 export interface Readable {
   channel: Channel
-  /** The scopes that the caller has there; null is all. */
+  /** The caller's scopes there; null: all. */
   scopes: ReadonlySet<Scope> | null
-  /** The workspace that it belongs to, if any, and the caller's place there or by a share. */
+  /** The channel's workspace, if any, and the caller's membership or share. */
   workspaceId: Id | null
   place: Membership | null
-  /** Whether the caller has the channel by a share, which holds only while the thing is not in the trash. */
+  /** By share only, which ends while the resource is in the trash. */
   shared: boolean
 }
 
-/** A channel with what the caller may hear on it; null where it may not read it, or there is none. */
+/** Null if the channel doesn't exist or the caller can't read it. */
 export async function readable(ctx: Context, channel: Channel): Promise<Readable | null> {
   const workspaceId = await placeOf(ctx, channel)
   if (workspaceId === 'nowhere') return null
@@ -49,7 +49,7 @@ export async function readable(ctx: Context, channel: Channel): Promise<Readable
     'id' in channel
       ? await sharedPlace(ctx.db, ctx.principal, channel.kind, { id: channel.id, workspace_id: workspaceId })
       : null
-  // The share was revoked since it let the caller in.
+  // The share was revoked in the meantime.
   if (shared === null) return null
   return {
     channel,
@@ -60,12 +60,12 @@ export async function readable(ctx: Context, channel: Channel): Promise<Readable
   }
 }
 
-/** The workspace of a channel that the caller may read; null where it is in none. */
+/** Returns the workspace of a readable channel; null if it belongs to none. */
 async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'nowhere'> {
   const { principal } = ctx
   switch (channel.kind) {
     case 'user': {
-      // A key that is held to one workspace sees nothing of the others, and this channel tells of all.
+      // This channel has events of all workspaces, so a key limited to one can't read it.
       const held = isHeldToOne(principal)
       return channel.id === principal.accountId && !held ? null : 'nowhere'
     }
@@ -82,7 +82,7 @@ async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'now
   }
 }
 
-/** A thing as its own endpoint shows it, so that one rule holds for both; null where that refuses. */
+/** Uses the resource's own endpoint, so that both apply the same rules. Null if it refuses. */
 async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
   try {
     return await ctx.invoke(name, { id })
@@ -92,14 +92,11 @@ async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
   }
 }
 
-/** Stands for a role that nothing narrows. */
+/** Key for roles without restrictions. */
 const whole = {}
 const known = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
 
-/**
- * The scopes that a caller hears by. All callers with the same credential at the same place share one set: there may be
- * thousands.
- */
+/** Callers with the same credential and membership share one set, because there may be thousands. */
 function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
   const permissions = membership?.permissions ?? null
   if (principal.credential.kind === 'session' && permissions === null) return null
@@ -112,7 +109,7 @@ function heardScopes({ principal }: Context, membership: Membership | null): Rea
   return heard
 }
 
-/** The channel of a path, for callers who may read it; else 404. */
+/** Throws `not_found` if the caller can't read the channel. */
 export async function channelOf(ctx: Context, words: string): Promise<Readable> {
   const channel = parseChannel(words)
   return (
@@ -121,7 +118,7 @@ export async function channelOf(ctx: Context, words: string): Promise<Readable> 
   )
 }
 
-/** Refuses speakers who are no more than a viewer in the workspace, or of what is shared with them. */
+/** Viewers can't send, neither in the workspace nor on shared resources. */
 export function checkMaySend({ place }: Readable): void {
   if (place) checkPlace(place, 'realtime:write')
 }

@@ -2,7 +2,7 @@ import type { Change } from '#infra/outbox/changes.ts'
 import type { EventBatch } from '#core/answers.ts'
 import { iso } from '#core/time.ts'
 
-/** A server-sent event, written out once for all its readers; `data` is called for readers who take no bytes. */
+/** Encodes a server-sent event once for all readers. `data` is for readers that take no bytes. */
 const frame = (event: string, json: string, data: () => unknown, id?: string): EventBatch => ({
   bytes: Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`),
   events: () => [{ ...(id !== undefined && { id }), event, data: data() }],
@@ -11,7 +11,7 @@ const frame = (event: string, json: string, data: () => unknown, id?: string): E
 export function changeFrame(change: Change, id: string): EventBatch {
   const { channel, epoch, offset, type, resource_type, resource_id, data, at } = change
   const resource = resource_type === null || resource_id === null ? null : { type: resource_type, id: resource_id }
-  // `data` is JSON on one line already: the database escapes line breaks.
+  // `data` is already single-line JSON: the database escapes line breaks.
   const json = `{"channel":${JSON.stringify(channel)},"epoch":"${epoch}","offset":${offset},"type":${JSON.stringify(type)},"resource":${JSON.stringify(resource)},"data":${data},"at":"${iso(at)}"}`
   return frame(
     'change',
@@ -21,7 +21,6 @@ export function changeFrame(change: Change, id: string): EventBatch {
   )
 }
 
-/** An event whose data comes as JSON, from this process or another. */
 export const jsonFrame = (event: string, json: string): EventBatch =>
   frame(event, json, () => JSON.parse(json) as unknown)
 

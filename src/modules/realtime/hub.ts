@@ -9,23 +9,23 @@ import type { Reader } from './reader.ts'
 
 const POLL_MS = 1_000
 const BATCH = 1_000
-/** Rows of the log at a time while a reader catches up. */
+/** Log rows per query while a reader catches up. */
 const PAGE = 500
-/** Bytes that are written to a reader at once: before more is, it is looked at how much waits. */
+/** Maximum bytes written to a reader before checking its backlog. */
 const MOST_AT_ONCE = 1 << 18
 const TOPIC = 'realtime'
 
 export type HubParts = Pick<Engine, 'bus' | 'events' | 'log' | 'postgres'>
 
 /**
- * The subscriptions of this process. One reader of the log for all of them: it follows every change in the order
- * of the log, and a change is written out once for all who hear it. While nobody subscribes, nothing is read.
+ * Subscriptions of this process. One loop reads the log in order and encodes each change once for all readers. It stops
+ * while there are none.
  */
 export class Hub {
   readonly positions: Positions
   readonly #engine: HubParts
   readonly #readers = new Map<string, Set<Reader>>()
-  /** The position up to which live readers were told of changes. Null while nobody reads. */
+  /** Position up to which live readers have received changes. Null while there are none. */
   #head: bigint | null = null
   #count = 0
   #stop: (() => void) | null = null
@@ -43,7 +43,6 @@ export class Hub {
     })
   }
 
-  /** Subscriptions of a channel in this process. */
   readers(channel: string): ReadonlySet<Reader> {
     return this.#readers.get(channel) ?? NOBODY
   }
@@ -51,12 +50,10 @@ export class Hub {
     return this.#readers.keys()
   }
 
-  /**
-   * Adds a reader, who from now on hears of changes behind their position. `head` is the end of the log as it began.
-   */
+  /** Adds a reader, starting at its position. `head` is the end of the log at that time. */
   add(reader: Reader, head: bigint): void {
     this.#count += 1
-    // Not where the reader is: the first who comes back after a day must not make all that follow read that day.
+    // Not the reader's position: one reader resuming after a day must not make the loop read that day for all.
     this.#head ??= head
     for (const channel of reader.channels.keys()) {
       const readers = this.#readers.get(channel) ?? new Set()
@@ -64,7 +61,7 @@ export class Hub {
     }
     if (this.#stop === null) {
       this.#stop = this.#follow()
-      // Changes between the look that gave the reader its position and now woke nobody here.
+      // Nothing woke this process for changes since the reader's position was read.
       this.#wake()
     }
     void this.#catchUp(reader)
@@ -87,7 +84,7 @@ export class Hub {
     reader.channels.delete(channel)
   }
 
-  /** Tells everybody who follows the channel now, in every process; nothing of it is kept. */
+  /** Broadcasts to everyone currently subscribed, in every process. Nothing is stored. */
   say(channel: string, event: string, data: unknown): void {
     this.#engine.bus.send(TOPIC, `${channel}\n${event}\n${JSON.stringify(data)}`)
   }
@@ -113,7 +110,7 @@ export class Hub {
       try {
         const from = this.#head
         const rows = await changesAfter(this.#engine.postgres, from, BATCH)
-        // Everybody may have left meanwhile, and others come who begin elsewhere.
+        // All readers may have left meanwhile, and new ones started elsewhere.
         if (this.#head !== from) {
           this.#again = true
           continue
@@ -153,7 +150,7 @@ export class Hub {
     flush(touched)
   }
 
-  /** Tells from the log until nothing lies between the reader and what all are told. */
+  /** Sends from the log until the reader reaches the live position. */
   async #catchUp(reader: Reader): Promise<void> {
     try {
       while (this.#head !== null && reader.position < this.#head && reader.channels.size > 0) {

@@ -3,12 +3,12 @@ import type { Secrets } from '#infra/secrets.ts'
 import type { Id } from '#core/ids.ts'
 
 /**
- * The `id:` of an event: which log, and how far in it. One number is the position in every channel, since all changes
- * have one order. Encrypted (one block), for it counts what happens on the whole instance, which is nobody's business.
+ * The `id:` of an event: the log and a position in it, valid for every channel because all changes have one order.
+ * Encrypted (one block), because it counts events of the whole instance.
  */
 export interface Positions {
   encode(seq: bigint): string
-  /** Null for what is not of this log. */
+  /** Null if the ID isn't from this log. */
   decode(words: string): bigint | null
 }
 

@@ -21,7 +21,7 @@ export type PresenceRow = Selectable<PresenceTable>
 const TTL_SECONDS = 30
 
 export const presence = {
-  /** `data` undefined leaves it as it was. */
+  /** Keeps the stored `data` if undefined. */
   heartbeat: async (
     db: Db,
     { id, channel, userId, data }: { id: Id; channel: string; userId: Id; data: object | null | undefined },
@@ -53,7 +53,7 @@ export const presence = {
     return query.execute()
   },
 
-  /** Takes out who was not heard of in time: each is answered to one process only. */
+  /** Removes expired entries. Each is returned to only one process. */
   expire: (db: Db): Promise<PresenceRow[]> =>
     db
       .deleteFrom('presence')

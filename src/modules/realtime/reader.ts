@@ -6,35 +6,33 @@ import { Bundle } from './bundle.ts'
 import { type Readable, mayReceive, readable } from './channels.ts'
 import { eventFrame } from './frames.ts'
 
-/** The start of a subscription, and what it is told of that. */
 export interface Start {
   position: bigint
-  /** The end of the log. */
   head: bigint
-  /** Channels that begin later, because their changes since `position` are not all there. */
+  /** Channels that start later, because some changes since `position` are gone. */
   from: ReadonlyMap<string, bigint>
-  /** `subscribed`, and a `reset` for each channel that cannot go on where it was. */
+  /** `subscribed`, and a `reset` for each channel that can't resume. */
   frames: readonly EventBatch[]
 }
 
-/** The hub, as a subscription knows it. */
+/** The hub's interface for readers. */
 interface Following {
   add(reader: Reader, head: bigint): void
   remove(reader: Reader): void
   leave(reader: Reader, channel: string): void
 }
 
-/** A subscription. `position` is how far it has come in the log of changes. There are thousands: it holds what it must. */
+/** A subscription. `position` is its place in the change log. There can be thousands, so it stores little. */
 export class Reader implements Feed {
-  /** Channels that it follows, with its rights as they are now. */
+  /** With current permissions. */
   readonly channels: Map<string, Readable>
   position: bigint
-  /** Whether changes reach it as they come; before that it catches up from the log. */
+  /** Receives changes as they come. Before that, it catches up from the log. */
   live = false
   readonly #hub: Following
-  /** Channels that begin later than `position`: what lies before cannot be told whole. */
+  /** Start positions later than `position`, per channel. */
   readonly #from: ReadonlyMap<string, bigint> | null
-  /** The start of a subscription, kept until somebody reads. */
+  /** Kept until the stream is read. */
   #waiting: { ctx: Context; start: Start } | null
   #sink: Sink | null = null
   #pending: Bundle | null = null
@@ -73,12 +71,12 @@ export class Reader implements Feed {
     this.#hub.remove(this)
   }
 
-  /** Leaves, with a word, what may not be read any more; when nothing is left, the stream ends. */
+  /** Leaves unreadable channels with a `revoked` event, and ends the stream when none is left. */
   async recheck(again: unknown): Promise<void> {
     const ctx = again as Context
     for (const [name, { channel }] of this.channels) {
       const still = await readable(ctx, channel)
-      // Two may look at once.
+      // Two checks can run concurrently.
       if (!this.channels.has(name)) continue
       if (still) this.channels.set(name, still)
       else {
@@ -89,7 +87,7 @@ export class Reader implements Feed {
     if (this.channels.size === 0) this.end()
   }
 
-  /** Asks again whether it may follow: a chat may have gone elsewhere. */
+  /** Rechecks access, for example after a chat moved. */
   async doubt(): Promise<void> {
     await this.#sink?.recheck()
   }
@@ -100,10 +98,7 @@ export class Reader implements Feed {
     return this.#from === null || seq > (this.#from.get(channel) ?? 0n)
   }
 
-  /**
-   * Keeps a frame until `flush`, so that events of one moment go in one write. `begin` is shared by all who are told at
-   * once.
-   */
+  /** Buffers a frame until `flush`, so that simultaneous events share a write. `begin` is shared by all recipients. */
   add(frame: EventBatch, begin: Bundle): void {
     this.#pending = (this.#pending ?? begin).add(frame)
   }

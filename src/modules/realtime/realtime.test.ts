@@ -15,7 +15,7 @@ before(async () => {
   alice = await server.person('Alice')
   bob = await server.person('Bob')
   carol = await server.person('Carol')
-  // A person who is known from one workspace can be added to others.
+  // Known from one workspace, a user can be added to others.
   const first = (await alice.post('/workspaces', { name: 'First' })).body.data.id as string
   const invited = await alice.post(`/workspaces/${first}/invitations`, { email: bob.email, role: 'viewer' })
   assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
@@ -23,7 +23,7 @@ before(async () => {
 
 after(() => server[Symbol.asyncDispose]())
 
-/** A subscription that is there: events before `subscribed` cannot be missed. */
+/** Resolves once subscribed, so that no event is missed. */
 async function follow(who: Caller, channels: string, lastEventId?: string) {
   const events = readEvents(who, `/realtime/subscribe?channels=${channels}`, {
     ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
@@ -38,7 +38,7 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
   return {
     subscribed,
     next,
-    /** The next `n` changes, whatever else is said meanwhile. */
+    /** Skips other events. */
     async changes(n: number): Promise<SentEvent[]> {
       const found: SentEvent[] = []
       while (found.length < n) {
@@ -58,7 +58,7 @@ const team = async (...members: Person[]): Promise<string> => {
   const id = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
   for (const { id: user_id } of members)
     assert.equal((await alice.post(`/workspaces/${id}/members`, { user_id, role: 'member' })).status, 201)
-  // The events of its beginning are in the log before anybody listens.
+  // Waits until the setup's events are in the log.
   const { pool } = server.app.engine.postgres
   await until(
     () => pool.query('select 1 from outbox limit 1'),
@@ -131,7 +131,7 @@ test('a subscriber that comes back hears what it missed on every channel, once a
     offsets,
     [1, 2, 3, 4, 5].map((i) => start + i),
   )
-  // And what comes next comes behind it.
+  // New changes follow the replayed ones.
   made.push((await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string)
   assert.equal((await again.changes(1))[0]!.data.resource.id, made.at(-1))
 })
@@ -184,7 +184,7 @@ test('channels that were silent for a month are forgotten, and who comes back af
   assert.equal((await after.next()).data.reason, 'history_gone')
   assert.notEqual(after.subscribed.data.channels[0].epoch, epoch)
   await alice.post('/chats', { workspace_id: workspaceId })
-  // The reader that had stayed goes on in the new history.
+  // A reader that stayed connected continues in the new history.
   for (const reader of [before, after]) {
     const { data } = (await reader.changes(1))[0]!
     assert.deepEqual([data.epoch, data.offset], [after.subscribed.data.channels[0].epoch, 1])

@@ -89,7 +89,7 @@ test('100 stalled readers are disconnected after 100 MB of changes, memory stays
 
   const start = async (): Promise<string> =>
     (await readEvents(key, `/realtime/subscribe?channels=${channel}`).next()).value!.id
-  /** Hears so many from there on, each once and in order, however often it is cut off because it reads too slowly. */
+  /** Receives `count` changes from `position`, each once and in order, reconnecting when it is too slow. */
   async function hear(count: number, position: string): Promise<void> {
     let next = 0
     for (let last = position; next < count;) {
@@ -107,7 +107,7 @@ test('100 stalled readers are disconnected after 100 MB of changes, memory stays
     }
   }
 
-  // The memory that a server grows to when it first works hard, one reader listening, is not that of a sleeping one.
+  // Warm up: measure memory growth from a server that has already worked hard.
   const first = await start()
   await Promise.all([pass(CHANGES / 2), hear(CHANGES / 2, first)])
   const before = most

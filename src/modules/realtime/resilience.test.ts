@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Long test: runs in the merge check or by name.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -35,7 +35,7 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
           if (value!.event === event) return value!
         }
       }
-      /** Older changes of the account may come behind the beginning. */
+      /** Older changes of the account can arrive first. */
       const told = async (type: string): Promise<void> => {
         while ((await next('change')).data.type !== type);
       }
@@ -50,7 +50,7 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
       await alice.patch('/settings', { time_zone: 'Europe/Berlin' })
       assert.equal((await next('change')).data.data.time_zone, 'Europe/Berlin')
       await bus.start()
-      // Both come back by themselves.
+      // Both reconnect automatically.
       const broadcasting = setInterval(
         () => void alice.post(`/realtime/${channel}/broadcast`, { event: 'second' }).catch(() => {}),
         200,
@@ -73,7 +73,7 @@ test('a reader that takes nothing is cut off, and the server does not grow with 
   await once(socket, 'data')
   socket.pause()
   const data = 'x'.repeat(60_000)
-  // The kernel's buffers hold some megabytes of the 24.
+  // Kernel buffers hold a few of the 24 megabytes.
   for (let i = 0; i < 400; i++) await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })
   let taken = 0
   socket.on('data', (part: Buffer) => (taken += part.length))

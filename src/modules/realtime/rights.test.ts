@@ -11,7 +11,7 @@ before(async () => {
   server = await testServer()
   alice = await server.person('Alice')
   bob = await server.person('Bob')
-  // A person who is known from one workspace can be added to others.
+  // Known from one workspace, a user can be added to others.
   const first = (await alice.post('/workspaces', { name: 'First' })).body.data.id as string
   const invited = await alice.post(`/workspaces/${first}/invitations`, { email: bob.email, role: 'viewer' })
   assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
@@ -19,7 +19,7 @@ before(async () => {
 
 after(() => server[Symbol.asyncDispose]())
 
-/** A subscription that is there: events before `subscribed` cannot be missed. */
+/** Resolves once subscribed, so that no event is missed. */
 async function follow(who: Caller, channels: string, lastEventId?: string) {
   const events = readEvents(who, `/realtime/subscribe?channels=${channels}`, {
     ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
@@ -34,7 +34,7 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
   return {
     subscribed,
     next,
-    /** The next `n` changes, whatever else is said meanwhile. */
+    /** Skips other events. */
     async changes(n: number): Promise<SentEvent[]> {
       const found: SentEvent[] = []
       while (found.length < n) {
@@ -54,7 +54,7 @@ const team = async (...members: Person[]): Promise<string> => {
   const id = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
   for (const { id: user_id } of members)
     assert.equal((await alice.post(`/workspaces/${id}/members`, { user_id, role: 'member' })).status, 201)
-  // The events of its beginning are in the log before anybody listens.
+  // Waits until the setup's events are in the log.
   const { pool } = server.app.engine.postgres
   await until(
     () => pool.query('select 1 from outbox limit 1'),
@@ -105,7 +105,7 @@ test('rights that change again and again are asked once at a time, and the last 
     ).rowCount!
   const held = await pool.connect()
   try {
-    // A look at the chat waits.
+    // Blocks the access check.
     await held.query('begin')
     await held.query('lock table chats in access exclusive mode')
     await allow('agent:read')
@@ -116,7 +116,7 @@ test('rights that change again and again are asked once at a time, and the last 
     await held.query('rollback')
     held.release()
   }
-  /** Whether bob, who hears of a chat that is made after it, hears of an agent. */
+  /** Whether bob's stream shows an agent before a chat created after it. */
   const hearsOfAgents = async (): Promise<boolean> => {
     await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
     const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id

@@ -13,7 +13,7 @@ import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
 
 const MOST_DATA_BYTES = 4_096
-/** Followers whose rights are asked again at once. */
+/** Maximum concurrent access checks. */
 const LOOKS = 8
 
 export { type HasHub, openHub } from './hub.ts'
@@ -74,10 +74,10 @@ const tell = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
   })
 
 const EXPIRE_MS = 1_000
-/** Rights that end without a change of rights, because a chat went elsewhere, are noticed within 5 s. */
+/** Access can end without a permission change, when a chat moves. This is noticed within 5 s. */
 const PLACES_MS = 3_000
 
-/** Tends the subscribers of this process: people who no longer say that they are there, or may no longer read. */
+/** Expires presence and rechecks access to chats. */
 export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'postgres'>): AsyncDisposable {
   const { hub } = engine
   const { db } = engine.postgres
@@ -93,7 +93,7 @@ export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'post
   }
 }
 
-/** Looks where the chats are that are followed here; who may read them is asked again for those that moved or are gone. */
+/** Rechecks readers of chats that moved or were deleted. */
 async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgres'>, hub: Hub): Promise<void> {
   const ids = [...hub.channels()].filter((name) => name.startsWith('chat:')).map((name) => name.slice(5))
   if (ids.length === 0) return
@@ -118,7 +118,7 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
   await Promise.all(Array.from({ length: LOOKS }, lane))
 }
 
-/** Repeats `work`, one at a time, until disposed of. */
+/** Repeats `work`, one at a time, until disposed. */
 function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {
   let running: Promise<void> | null = null
   const timer = setInterval(() => {
@@ -134,6 +134,6 @@ function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<vo
   }
 }
 
-/** Whether somebody said so within the last 30 s. */
+/** True if they sent a heartbeat within the last 30 s. */
 export const isPresent = async (db: Context['db'], channel: string, userId: Id): Promise<boolean> =>
   (await presence.list(db, { channel, userId, before: null, limit: 1 })).length > 0

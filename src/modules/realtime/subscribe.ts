@@ -10,7 +10,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 const MOST_CHANNELS = 100
 
-/** Refuses before the stream begins; afterwards a channel that may no longer be read is left with `revoked`. */
+/** Throws before the stream starts. Channels that later become unreadable get `revoked`. */
 export async function subscribe(
   ctx: Context<HasHub>,
   { channels: words, last_event_id }: { channels: string; last_event_id?: string | undefined },
@@ -62,7 +62,7 @@ async function startOf(
       states.map(() => fresh),
     )
   const from = hub.positions.decode(lastEventId)
-  // The position is one of another log, or of this one before it was restored from an older copy.
+  // The position is from another log, or from before this one was restored from a backup.
   if (from === null || from > head)
     return begin(
       hub,

@@ -10,7 +10,7 @@ import { PATIENCE_MS } from '#test/until.ts'
 const put = async (person: Person, name: string, bytes: Buffer | string): Promise<string> =>
   (await upload(person, { workspace_id: person.workspaceId }, Buffer.from(bytes), name)).body.data.id
 
-/** Asks until it is so, or for a minute. */
+/** Polls for up to a minute. */
 async function until<T>(ask: () => Promise<T>, enough: (answer: T) => boolean): Promise<T> {
   for (const end = Date.now() + PATIENCE_MS; ;) {
     const answer = await ask()
@@ -38,9 +38,9 @@ test('alice finds words in documents of every kind by search and by grep; those 
   }
   const ids = new Map<string, string>()
   for (const [name, bytes] of Object.entries(readable)) ids.set(name, await put(alice, name, bytes))
-  // Long enough to be packed: what is encrypted and not packed would be larger by its header.
+  // Long enough to be compressed: encrypted data stored uncompressed would be larger by its header.
   const locked = await zipOf({ 'word/document.xml': randomBytes(8_192).toString('hex') })
-  // The flag of encryption, in the head of the part and in the list of parts (APPNOTE 4.4.4).
+  // Sets the encryption flag in the local header and the central directory (APPNOTE 4.4.4).
   for (const mark of ['PK\x03\x04', 'PK\x01\x02']) {
     const at = locked.indexOf(mark, 0, 'latin1')
     locked.writeUInt16LE(1, at + (mark.endsWith('\x04') ? 6 : 8))

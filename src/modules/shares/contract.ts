@@ -60,7 +60,6 @@ const grantee = z
     'Exactly one of `user_id`, `email` and `workspace_id`. `user_id` must be a member of one of your workspaces, otherwise the response is 404. `email` can be any address.',
   )
 
-/** A share by its id, or by what is shared and with whom. */
 const named = {
   share_id: id.optional().describe('The share. Alternatively, name the resource and its grantee.'),
   resource_type: type.optional(),

@@ -10,7 +10,6 @@ export interface ShareMail {
   token: string
 }
 
-/** The mail that carries the token of a share. */
 export const shareMail = ({ to, what, by, access, link, token }: ShareMail): Mail =>
   tokenMail({
     to,

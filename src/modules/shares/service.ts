@@ -23,10 +23,9 @@ import { type Grantee, type NamedShare, shareStore } from './store.ts'
 
 const kinds = ['chat', 'agent', 'file', 'folder'] as const
 
-/** A resource is shared so often at most. */
+/** Maximum shares per resource. */
 const MOST = 1_000
 
-/** The names of a share in a call. */
 interface Named {
   share_id?: Id | undefined
   resource_type?: SharedType | undefined
@@ -125,7 +124,7 @@ export const shareService = implement(shares, {
     const grantee = which.grantee ?? granteeOf({ user_id, email, workspace_id })
     return changeRights(ctx, async (ctx) => {
       const row = await shareFor(ctx, { ...which, ...(grantee && { grantee }) })
-      // The account that it was given to may give it back; members of its workspace may take it back.
+      // Grantees can return a share; members of the workspace can revoke it.
       if (!isOwn(ctx, row)) await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
       await tell(ctx, 'share.revoked', row)
       await shareStore.delete(ctx.db, row.id)
@@ -159,7 +158,7 @@ export const sharedWithMeService = implement(sharedWithMe, {
   },
 })
 
-/** Takes what was shared with an address for the caller's account, by its token. Null: no share has this token. */
+/** Claims a share for the caller. Null if no share has this token. */
 export async function claimShare(ctx: Context, token: string): Promise<ReturnType<typeof showShare> | null> {
   return changeRights(ctx, async (ctx) => {
     const row = await shareStore.byToken(ctx.db, hashSecret(token))
@@ -167,7 +166,7 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
     const { id: accountId, email, email_verified_at } = await callersAccount(ctx)
     if (row.claimed_by === accountId) return showShare(row)
     if (row.claimed_by !== null) return refuse('invitation_expired', { message: 'This share was already claimed.' })
-    // Who has confirmed the address is named by the share, and has it without its link.
+    // A confirmed address gets the share without its link.
     const isNamed = email_verified_at !== null && email.toLowerCase() === row.email?.toLowerCase()
     if (!isNamed && !(await sharerStillMay(ctx.db, row)))
       return refuse('invitation_expired', {
@@ -181,8 +180,8 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
 }
 
 /**
- * A share by the token of its link, as whoever holds that may read it: what is shared is named for as long as the link lets
- * somebody to it. Null: no share has this token.
+ * Shows a share to the holder of its link, with the resource's title while the link works. Null if no share has this
+ * token.
  */
 export async function previewShare({ db }: Context, token: string) {
   const row = await shareStore.byToken(db, hashSecret(token))
@@ -202,11 +201,13 @@ export async function previewShare({ db }: Context, token: string) {
   }
 }
 
-/** The page at which somebody with an account finds what was shared with them. */
 const placeInApp = ({ engine }: Context, { resource_type, resource_id }: NamedShare): string =>
   `${engine.origin()}/app/${resource_type === 'chat' ? `chats/${resource_id}` : 'shared-with-me'}`
 
-/** The shared resource, for a member of its workspace who may do with it what the share gives; to others it is not there. */
+/**
+ * Returns the resource if the caller is a member of its workspace and has the access that the share gives. Throws
+ * `not_found` otherwise.
+ */
 async function resourceFor(
   ctx: Context,
   type: SharedType,
@@ -236,10 +237,7 @@ async function resourceFor(
   return { place, title: found.title }
 }
 
-/**
- * Checks the grantee: nobody finds out by sharing who has an account here, so an id counts only where the caller knows
- * it already.
- */
+/** Accepts an account ID only if the caller already knows it, so that sharing doesn't reveal who has an account. */
 async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
   if ('workspace_id' in grantee)
     return void placeIn(ctx, grantee.workspace_id, { param: 'grantee.workspace_id', message: absent('workspace') })
@@ -271,7 +269,7 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
   return row
 }
 
-/** Whether a share is given to the caller's own account, which a key of one workspace does not stand for. */
+/** False for keys limited to one workspace. */
 function isOwn({ principal }: Context, { account_id, claimed_by }: NamedShare): boolean {
   if (isHeldToOne(principal)) return false
   return account_id === principal.accountId || claimed_by === principal.accountId

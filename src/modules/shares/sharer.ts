@@ -4,7 +4,7 @@ import type { Db } from '#infra/postgres/client.ts'
 import { type Role, atLeast, grants, roleFor } from '#core/scopes.ts'
 import type { NamedShare } from './store.ts'
 
-/** Whether who shared this may share it now. A link that nobody has taken lets nobody in once they may not, as with invitations. */
+/** A link stops working when its creator can no longer share, as with invitations. */
 export async function sharerStillMay(
   db: Db,
   { home, created_by, resource_type, access }: NamedShare,

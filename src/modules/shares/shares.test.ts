@@ -263,7 +263,6 @@ test('alice sees what she has shared and with whom, as long as she is in its wor
   assert.deepEqual(await given(), [])
 })
 
-/** A team of two; answers its id. */
 async function together(
   owner: Awaited<ReturnType<Awaited<ReturnType<typeof testServer>>['person']>>,
   other: typeof owner,

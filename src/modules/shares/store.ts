@@ -7,7 +7,7 @@ import { type Principal, reachableWorkspaces } from '#core/principal.ts'
 
 export type Grantee = { user_id: Id } | { email: string } | { workspace_id: Id }
 
-/** A share with where its thing lives, and the names that it is shown with. */
+/** A share with the resource's workspace and display names. */
 export type NamedShare = ShareRow & { home: Id; grantee_name: string | null; shared_by: string | null }
 
 const named = sql`select s.*, r.workspace_id as home, coalesce(ga.name, gw.name) as grantee_name, by.name as shared_by`
@@ -22,7 +22,6 @@ const isFor = (grantee: Grantee) =>
       ? sql`lower(s.email) = ${grantee.email.toLowerCase()}`
       : sql`s.workspace_id = ${grantee.workspace_id}`
 
-/** A thing as it can be shared: where it lives, what it is called, and whether it is a chat that is its maker's alone. */
 export interface SharedResource {
   workspace_id: Id
   status: string
@@ -104,13 +103,13 @@ export const shareStore = {
 
   delete: async (db: Db, id: Id): Promise<void> => void (await db.deleteFrom('shares').where('id', '=', id).execute()),
 
-  /** Newest first. A thing shared in several ways is there several times. */
+  /** Newest first. A resource shared in several ways appears several times. */
   async received(
     db: Db,
     principal: Principal,
     { types, before, limit }: { types: readonly SharedType[]; before: Id | null; limit: number },
   ): Promise<NamedShare[]> {
-    // Shares with a workspace are told to those who may read such things there.
+    // Shares with a workspace are visible to members who can read such resources there.
     const readable = types.map(
       (type) => sql`(s.resource_type = ${type} and (s.workspace_id is null
         or s.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[])))`,
@@ -122,7 +121,7 @@ export const shareStore = {
     return rows
   },
 
-  /** The things that this account shared with others, newest first: where its owner may still read such things. */
+  /** Shares this account gave, newest first, where it can still read such resources. */
   async given(
     db: Db,
     principal: Principal,
@@ -141,7 +140,7 @@ export const shareStore = {
     return rows
   },
 
-  /** The accounts that a share reaches, and so may read what it gives. */
+  /** Accounts that have access through the share. */
   async reached(db: Db, { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow): Promise<Id[]> {
     const { read, write } = scopesOf(resource_type)
     const { rows } = await sql<{ id: Id }>`
@@ -154,7 +153,6 @@ export const shareStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** A resource as it can be shared: where it lives, and what it is called. */
   async resource(db: Db, type: SharedType, id: Id): Promise<SharedResource | undefined> {
     const own =
       type === 'chat'
@@ -169,7 +167,6 @@ export const shareStore = {
     return rows[0]
   },
 
-  /** Names of resources. */
   async titles(db: Db, ids: readonly Id[]): Promise<Map<Id, string | null>> {
     const { rows } = await sql<{ id: Id; title: string | null }>`
       select id, title from chats where id = any(${ids}::ulid[])

@@ -7,7 +7,7 @@ import { placeOfResponsible } from './responsible.ts'
 import { deliveryStore } from './delivery-store.ts'
 import { endpointStore } from './store.ts'
 
-/** Makes a delivery of each event that an endpoint wants, once per endpoint and event. */
+/** Creates one delivery per event and interested endpoint. */
 export const webhookConsumer = (engine: Engine): Consumer => ({
   name: 'webhooks',
   async sift(db) {

@@ -31,13 +31,13 @@ interface DeliveryTable {
   updated_at: Generated<Date>
 }
 export type DeliveryRow = Selectable<DeliveryTable>
-/** A delivery, and the account that answers for it: its workspace where nobody does any more. */
+/** `holder`: the responsible account, or the workspace if there is none. */
 export type TakenDelivery = DeliveryRow & { holder: Id }
 
 const DAYS_KEPT = 30
 
 export const deliveryStore = {
-  /** Null when this message was sent there before, or the endpoint was deleted meanwhile. */
+  /** Null if the message was already sent there or the endpoint was deleted. */
   insert: async (
     db: Db,
     row: Pick<DeliveryRow, 'id' | 'endpoint_id' | 'message_id' | 'event_type' | 'payload' | 'redelivery_of'>,
@@ -75,8 +75,8 @@ export const deliveryStore = {
       .execute(),
 
   /**
-   * Takes what is due, a few per endpoint and per account, so that slow receivers hold up only their own account. A taken one
-   * is due again after `lostSeconds`, unless it is settled before: whoever took it may die.
+   * Claims due deliveries, a few per endpoint and account, so that slow receivers delay only their own account.
+   * Unsettled claims are due again after `lostSeconds`, in case their process dies.
    */
   take: async (
     db: Db,
@@ -90,7 +90,7 @@ export const deliveryStore = {
     }: {
       busy: readonly Id[]
       perEndpoint: number
-      /** Deliveries that are under way, by the account that answers for them. */
+      /** Deliveries in progress per responsible account. */
       going: ReadonlyMap<Id, number>
       perAccount: number
       limit: number

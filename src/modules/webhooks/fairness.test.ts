@@ -44,7 +44,7 @@ test('receivers that never answer take a share of the places: those of one accou
   for (const name of ['One', 'Two']) places.push((await bob.post('/workspaces', { name })).body.data.id)
   const slow: string[] = []
   for (const place of places) for (let n = 0; n < 6; n++) slow.push(await endpoint(bob, place, silent.url))
-  // Four each: more than there are places.
+  // Four each, more than there are slots.
   for (let n = 0; n < 4; n++)
     for (const id of slow) assert.equal((await bob.post(`/webhook-endpoints/${id}/test`)).status, 200)
   await becomes(() => pending, SHARE)

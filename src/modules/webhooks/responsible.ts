@@ -8,8 +8,7 @@ import { deliveryStore } from './delivery-store.ts'
 import { type DisabledReason, type EndpointRow, type Place, endpointStore } from './store.ts'
 
 /**
- * The present place of the person who answers for an endpoint. Null, and it is switched off, once they are no longer an
- * admin of its workspace: what was set up there outlives nobody's right to set it up.
+ * Returns the responsible person's membership. If they are no longer an admin, disables the endpoint and returns null.
  */
 export async function placeOfResponsible(engine: Engine, endpoint: EndpointRow): Promise<Place | null> {
   const place = await endpointStore.placeBehind(engine.postgres.db, endpoint)
@@ -18,7 +17,7 @@ export async function placeOfResponsible(engine: Engine, endpoint: EndpointRow):
   return null
 }
 
-/** Switches an endpoint off: deliveries that wait for it are not sent. */
+/** Disables an endpoint and cancels its waiting deliveries. */
 export async function disable(
   engine: Engine,
   id: Id,
@@ -35,7 +34,10 @@ export async function disable(
   if (row) engine.bus.poke('outbox')
 }
 
-/** Switches off what this account made in this time, because the account has come to its owner. Answers how many. */
+/**
+ * Disables endpoints that this account created in the period, because its owner recovered the account. Returns how
+ * many.
+ */
 export async function disableWebhooksOf(db: Db, accountId: Id, made: Span): Promise<number> {
   const ids = await endpointStore.enabledOf(db, accountId, made)
   for (const id of ids) {

@@ -19,7 +19,7 @@ interface Got {
   body: string
 }
 
-/** An address of the loopback that takes webhooks. */
+/** A loopback webhook receiver. */
 async function receiver() {
   let answer: (got: Got) => { status: number; headers?: Record<string, string>; body?: string } = () => ({
     status: 204,

@@ -11,16 +11,13 @@ import { shorten } from '#core/text/shorten.ts'
 const POLL_MS = 1_000
 const AT_ONCE = 64
 const PER_ENDPOINT = 4
-/** Of all endpoints that one account answers for, in any workspace. */
+/** Across all endpoints of one responsible account. */
 const PER_ACCOUNT = 16
 const TIMEOUT_MS = 15_000
 const LOST_SECONDS = 60
 const SHOWN_CHARACTERS = 1_000
 
-/**
- * Sends what is due. The rows are the queue, not the job runner: an address that answers slowly must not take the place
- * of other work.
- */
+/** Sends due deliveries. The table is the queue, not the job runner, so that slow receivers don't take job slots. */
 export function startSender(engine: Engine): AsyncDisposable {
   const { db } = engine.postgres
   const stopping = new AbortController()
@@ -83,7 +80,7 @@ export function startSender(engine: Engine): AsyncDisposable {
   }
 }
 
-/** Numbers by id; those that are zero are left out. */
+/** Counters by ID, without zeros. */
 class Counts extends Map<Id, number> {
   add(id: Id, by: number): void {
     const n = (this.get(id) ?? 0) + by
@@ -99,7 +96,7 @@ async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): P
   const at = new Date()
   const startedAt = performance.now()
   const { answer, error } = await post(engine, endpoint, row, at, signal)
-  // One that was broken off by our own stop is sent by whoever comes next.
+  // Interrupted by our shutdown: another process sends it.
   if (signal.aborted && answer === null) return
   const attempt: Attempt = {
     at: at.toISOString(),
@@ -110,7 +107,7 @@ async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): P
   }
   const status = answer?.status ?? 0
   if (status >= 200 && status < 300) {
-    // The endpoint first: whoever sees the delivery succeed sees it well.
+    // The endpoint first, so that it looks healthy once the delivery succeeded.
     await endpointStore.succeeded(db, endpoint.id)
     return await deliveryStore.settle(db, row.id, attempt, { status: 'succeeded' })
   }
@@ -155,14 +152,14 @@ async function post(
     const error = status < 200 || status >= 300 ? `The response status was ${status}.` : null
     return { answer: { status, body: bytes.toString(), retryAfter: headers['retry-after'] }, error }
   } catch (error) {
-    // A redirect is not an answer: the address is to be changed. Its words beyond the bound do not matter either.
+    // Redirects count as errors, as do response bodies over the limit.
     if (error instanceof RetrieveFailed) return { answer: null, error: error.message }
     if (signal.aborted) return { answer: null, error: null }
     throw error
   }
 }
 
-/** The present secret, and those before it that their receiver may still go by. */
+/** The current secret and earlier ones that still overlap. */
 async function secretsOf({ postgres, secrets }: Engine, endpoint: EndpointRow, at: Date): Promise<string[]> {
   const { id, secret, previous_secret, previous_expires_at } = endpoint
   const present = secrets.open(secret, id)

@@ -101,7 +101,8 @@ export const webhookService = implement(
             ...(name !== undefined && { name }),
             ...(url !== undefined && { url }),
             ...(events && { events: [...new Set(events)] }),
-            // A caller who changes what is sent, or where to, or has it sent again, answers for it with their own rights.
+            // A caller who changes events or URL, or enables the endpoint, becomes responsible for it with their
+            // permissions.
             ...((events ?? url ?? (turned && status === 'enabled' ? status : undefined)) !== undefined && {
               scopes: readableScopes(ctx),
               account_id: ctx.principal.accountId,
@@ -195,7 +196,7 @@ async function send(
 const deliveryOf = async (ctx: Context, endpointId: Id, id: Id): Promise<DeliveryRow> =>
   (await deliveryStore.get(ctx.db, endpointId, id)) ?? refuse('not_found', { param: 'delivery_id' })
 
-/** Scopes within which the caller may read the workspace, and so have its events sent; null is all. */
+/** The caller's read scopes, which limit the events sent; null: all. */
 function readableScopes({ principal, workspace }: Context): string[] | null {
   const permissions = workspace!.membership.permissions
   if (principal.credential.kind === 'session' && permissions === null) return null
@@ -219,7 +220,7 @@ function checkEnabled({ status }: EndpointRow): void {
     })
 }
 
-/** The secret that is rotated away, and one from before there was a table of them, each until its own end. */
+/** The rotated secret, and one from before the secrets table, each with its own expiry. */
 function formerOf({ engine: { secrets }, now }: Context, before: EndpointRow, ends: Date): FormerSecret[] {
   const { id: endpoint_id, secret, previous_secret, previous_expires_at } = before
   const retired = (sealed: string, expires_at: Date): FormerSecret => {
@@ -279,7 +280,6 @@ const showDelivery = (row: DeliveryRow) => ({
   payload: row.payload,
 })
 
-/** Housekeeping for the job runner. */
 export const webhookSchedules = (engine: Engine) => [
   every('webhooks.retain', 86_400, () => deliveryStore.retain(engine.postgres.db)),
 ]

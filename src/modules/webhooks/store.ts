@@ -26,14 +26,14 @@ interface EndpointTable {
   disabled_at: Date | null
   /** Sealed. */
   secret: string
-  /** The one before it, where it was made anew before there was a table of them. */
+  /** The previous secret, if rotated before the secrets table existed. */
   previous_secret: string | null
-  /** The time when the last of the rotated secrets ends. */
+  /** When the last rotated secret expires. */
   previous_expires_at: Date | null
   failing_since: Date | null
   last_success_at: Date | null
   created_by: Id | null
-  /** The account that answers for what is sent there. */
+  /** The responsible account. */
   account_id: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -45,7 +45,7 @@ export interface Place {
   permissions: ReadonlySet<Scope> | null
 }
 
-/** A secret that was rotated away and signs until it expires; sealed under this id. */
+/** A rotated secret that signs until it expires, sealed with this ID. */
 interface SecretTable {
   id: Id
   endpoint_id: Id
@@ -54,7 +54,7 @@ interface SecretTable {
 }
 export type FormerSecret = Selectable<SecretTable>
 
-/** Former secrets of an endpoint that sign at most: each is 50 bytes of a header. */
+/** Maximum former secrets that sign: each adds 50 bytes to a header. */
 const MOST_SECRETS = 10
 
 export const endpointStore = {
@@ -90,11 +90,11 @@ export const endpointStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** Locks the endpoint until the transaction ends: nobody else changes it. */
+  /** Locks the endpoint until the transaction ends. */
   lock: async (db: Db, id: Id): Promise<EndpointRow | null> =>
     (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()) ?? null,
 
-  /** Former secrets that still sign, newest first. */
+  /** Unexpired former secrets, newest first. */
   formerSecrets: (db: Db, id: Id, at: Date): Promise<FormerSecret[]> =>
     db
       .selectFrom('webhook_endpoint_secrets')
@@ -105,7 +105,7 @@ export const endpointStore = {
       .limit(MOST_SECRETS)
       .execute(),
 
-  /** Keeps secrets that are rotated away. None: all before end at once. */
+  /** Stores rotated secrets. With an empty list, all former secrets end at once. */
   async retire(db: Db, endpointId: Id, secrets: readonly FormerSecret[]): Promise<void> {
     if (secrets.length > 0)
       await db
@@ -117,7 +117,7 @@ export const endpointStore = {
         order by id desc limit ${MOST_SECRETS}))`.execute(db)
   },
 
-  /** The number of the workspace's endpoints. Locks its row, so that two creations count one after the other. */
+  /** Counts the workspace's endpoints. Locks the workspace row, so that concurrent creations are counted. */
   count: async (db: Db, workspaceId: Id): Promise<number> => {
     await sql`select 1 from workspaces where id = ${workspaceId} for no key update`.execute(db)
     const { n } = await db
@@ -128,7 +128,7 @@ export const endpointStore = {
     return n
   },
 
-  /** Null when it is gone, or not as `unchangedSince` has it. */
+  /** Null if it was deleted or changed after `unchangedSince`. */
   update: async (
     db: Db,
     id: Id,
@@ -155,7 +155,7 @@ export const endpointStore = {
       .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
       .execute(),
 
-  /** Enabled ones that this account answers for, made in this time; held. */
+  /** Enabled endpoints that this account created in the period. Locks them. */
   async enabledOf(db: Db, accountId: Id, { from, until }: Span): Promise<Id[]> {
     const rows = await db
       .selectFrom('webhook_endpoints')
@@ -170,7 +170,7 @@ export const endpointStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** The present place, in its workspace, of who answers for it. */
+  /** The responsible account's membership. */
   async placeBehind(db: Db, { workspace_id, account_id }: EndpointRow): Promise<Place | null> {
     const row = await db
       .selectFrom('members')
@@ -181,7 +181,7 @@ export const endpointStore = {
     return row ? { role: row.role, permissions: row.permissions && grants(row.permissions) } : null
   },
 
-  /** Workspaces that have one, as channels. */
+  /** Channels of workspaces with an enabled endpoint. */
   heard: async (db: Db): Promise<Set<string>> => {
     const { rows } = await sql<{ channel: string }>`
       select distinct 'workspace:' || workspace_id as channel from webhook_endpoints where status = 'enabled'`.execute(
@@ -194,14 +194,14 @@ export const endpointStore = {
     await sql`update webhook_endpoints set last_success_at = now(), failing_since = null where id = ${id}`.execute(db)
   },
 
-  /** Answers since when it fails. */
+  /** Returns since when it has been failing. */
   failed: async (db: Db, id: Id): Promise<Date | null> =>
     (
       await sql<{ failing_since: Date }>`update webhook_endpoints set failing_since = coalesce(failing_since, now())
         where id = ${id} and status = 'enabled' returning failing_since`.execute(db)
     ).rows[0]?.failing_since ?? null,
 
-  /** Null when it was disabled already. */
+  /** Null if already disabled. */
   disable: async (db: Db, id: Id, reason: DisabledReason): Promise<EndpointRow | null> =>
     (await db
       .updateTable('webhook_endpoints')
@@ -212,7 +212,6 @@ export const endpointStore = {
       .executeTakeFirst()) ?? null,
 }
 
-/** The sealed columns of webhooks, for `resealAll`. */
 export const webhookSecrets: readonly SealedColumns[] = [
   { table: 'webhook_endpoints', columns: ['secret', 'previous_secret'] },
   { table: 'webhook_endpoint_secrets', columns: ['sealed_secret'] },

@@ -21,7 +21,7 @@ interface Got {
   body: string
 }
 
-/** An address of the loopback that takes webhooks. */
+/** A loopback webhook receiver. */
 async function receiver() {
   let answer: (got: Got) => { status: number; headers?: Record<string, string>; body?: string } = () => ({
     status: 204,
@@ -105,7 +105,7 @@ test('an event reaches the address, signed as the standard’s own library verif
   const { rows } = await server.app.engine.postgres.pool.query('select secret from webhook_endpoints')
   assert.ok(rows.every(({ secret }: { secret: string }) => !secret.includes(endpoint.secret.slice(6, 30))))
 
-  // Rotated: for a while both secrets verify, then only the new one.
+  // After rotation, both secrets verify during the overlap, then only the new one.
   const { secret } = (await alice.post(`/webhook-endpoints/${endpoint.id}/rotate-secret`, { overlap_seconds: 60 })).body
     .data
   const again = await alice.post(`/webhook-endpoints/${endpoint.id}/deliveries/${delivery.id}/redeliver`, {})
@@ -176,7 +176,7 @@ test('what fails is sent again with the same id; an address that is gone is swit
   const second = await hook.next()
   assert.equal(second.headers['webhook-id'], first.headers['webhook-id'])
   hook.answer(() => ({ status: 200 }))
-  // The redirect was a failure too.
+  // The redirect counted as a failure too.
   await until(
     () => settled(endpoint.id, 'waiting'),
     ({ attempts }) => attempts.length >= 2,
@@ -239,7 +239,7 @@ test('two processes send side by side: each event once, and one that a process t
       .rowCount!
   await until(waiting, (count) => count === 0)
   assert.equal(hook.unread.length, 0)
-  // As it stands a minute after its process was killed over it.
+  // Simulates a process that was killed a minute ago while sending.
   await pool.query(
     `update webhook_deliveries set status = 'waiting', attempts = '[]', completed_at = null, due_at = now() where id = (
       select id from webhook_deliveries where endpoint_id = $1 limit 1)`,

@@ -25,7 +25,7 @@ export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal
   }
   return {
     attach,
-    // Access is checked when the stream opens.
+    // The pipeline rechecks access to the chat. The events don’t depend on other permissions.
     recheck: async () => {},
     [Symbol.asyncIterator]: () => iterate(attach, signal),
   }

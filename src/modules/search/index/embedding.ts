@@ -10,9 +10,8 @@ import type { Principal } from '#core/principal.ts'
 import { passagesOf } from './passages.ts'
 import { packed, signs } from './vectors.ts'
 
-/** Handles that embedding uses. */
 export interface SearchHandles extends HasEndpoints {
-  /** Texts as vectors, metered. */
+  /** Embeds texts and bills the payer. */
   embed(
     principal: Principal,
     model: string,
@@ -22,8 +21,8 @@ export interface SearchHandles extends HasEndpoints {
 }
 
 /**
- * The model whose vectors the index holds: `UK_EMBEDDING_MODEL`, else the first that a local engine offers for nothing.
- * Only of the instance: what is found must not depend on whose own keys there are. Null: search by words only.
+ * Returns the index's model: `UK_EMBEDDING_MODEL`, or the first free one of a local engine.
+ * Uses only the instance's providers, so that results don't depend on users' keys. Null: keyword search only.
  */
 export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Principal): Promise<string | null> {
   const named = engine.config.embeddingModel
@@ -39,11 +38,11 @@ export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Pr
   return rows.find(({ kind, endpoint }) => kind === 'embedding' && endpoint.billing === 'free')?.slug ?? null
 }
 
-/** The index is the server's own work, by no key: lists of models hold for it, a rule of keys does not. */
+/** Indexing uses no API key, so model allowlists apply but key rules don't. */
 const indexing = (payer: Payer): Payer =>
   payer.rules ? { ...payer, rules: payer.rules.filter(({ kind }) => kind !== 'keys') } : payer
 
-/** Answers the vector of a question, and by which model; or why there is none. */
+/** Returns the query's vector and model, or why there is none. */
 export async function embedQuestion(
   ctx: Context<SearchHandles>,
   question: string,
@@ -74,18 +73,19 @@ interface Waiting {
   type: string
   title: string
   body: string
-  /** A hash of the words that are embedded: they may be others when the vectors come. */
+  /** Hash of the embedded text, to detect changes before the vectors arrive. */
   stamp: string
   workspace_id: Id
   account_id: Id | null
 }
 
 /**
- * Embeds what has no vectors of the present model yet, until there is nothing left or nobody to pay for it: who made it, or
- * an owner of its workspace where the maker has left that.
+ * Embeds rows without vectors of the current model, until none is left or no one can pay. The author pays, or a
+ * workspace owner if the author has left.
  */
 export function createEmbedder(engine: Engine<SearchHandles>): (signal: AbortSignal) => Promise<void> {
-  // Once per process and model: two processes that are set up with two models do not undo, and pay for, each other's.
+  // Once per process and model, so that two processes configured with different models don't undo each other's paid
+  // work.
   const followed = new Set<string>()
   return (signal) => embedSome(engine, followed, signal)
 }
@@ -117,10 +117,10 @@ async function embedSome(engine: Engine<SearchHandles>, followed: Set<string>, s
 }
 
 const MODEL = 'search.model'
-/** Rows that wait anew at once: each is written to all indexes of its words. */
+/** Rows reset per statement: each update touches all word indexes. */
 const FORGOTTEN = 1_000
 
-/** Vectors of one model are nothing to a question in those of another: what another one read waits to be read again. */
+/** Vectors of different models can't be compared, so those of another model are embedded again. */
 async function followModel(engine: Engine, followed: Set<string>, model: string, signal: AbortSignal): Promise<void> {
   if (followed.has(model)) return
   if (await forgetOthers(engine, model, signal)) followed.add(model)
@@ -186,7 +186,7 @@ async function keep(
 ): Promise<void> {
   await postgres.db.transaction().execute(async (db) => {
     const rows = [...new Map(all.map(({ row }) => [row.row_id, row])).values()]
-    // Held, so that what follows the register follows these too. A document written anew meanwhile has other words.
+    // Locked, so that changes to the resource also reach these rows. Skips documents whose text has changed.
     const held = await sql<{
       row_id: bigint
     }>`select s.row_id from search_rows s join search_bodies b on b.row_id = s.row_id

@@ -1,6 +1,6 @@
 /**
- * Letters without accents, for the index and the query alike. Latin letters that don't decompose have their plain form
- * here: that of the Unicode CLDR transform Latin-ASCII, else the letter that their Unicode name starts with.
+ * Letters without accents, for index and query. Latin letters that don't decompose map to the Unicode CLDR transform
+ * Latin-ASCII, or to the letter that their Unicode name starts with.
  */
 const PLAIN =
   'a:ᴀᶏⱥẚ aa:ꜳ ae:æᴁ ao:ꜵ au:ꜷ av:ꜹꜻ ay:ꜽ b:ƀƃɓʙᴃᵬᶀꞗ c:ƈȼɕᴄꞓꞔ𝼝 d:ðđƌȡɖɗᴅᴆᵭᶁᶑꝱꝺꟈ db:ȸ dz:ʣʥ e:ɇɛᴇᶒᶓⱸꬴ et:ꝫ f:ƒᵮᶂꜰꝼꞙ ' +
@@ -14,11 +14,11 @@ const plain = new Map(
     return [...letters].map((letter) => [letter, ascii] as const)
   }),
 )
-// Russian readers write both for one letter; the lower-case sigma has a second form at the end of a word.
+// Russian uses both interchangeably; sigma has a final form.
 plain.set('ё', 'е').set('ς', 'σ')
 
 const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
-/** Grows with the letters of a few scripts, no further. */
+/** Bounded by the letters of a few scripts. */
 const known = new Map<string, string>()
 
 function foldLetter(letter: string): string {
@@ -32,13 +32,13 @@ function foldLetter(letter: string): string {
   return folded
 }
 
-/** One spelling of what looks the same: composed letters, ASCII for its full-width forms. */
+/** Composes letters, and converts full-width forms to ASCII. */
 export const normalize = (text: string): string =>
   isAscii(text) ? text : text.normalize('NFC').replace(/[\uff01-\uffee]+/g, (wide) => wide.normalize('NFKC'))
 
 export const lower = (text: string): string => normalize(text).toLowerCase()
 
-/** Lower case, and plain letters for Latin and Greek ones with accents: `Łuków` is `lukow`, `Fußball` is `fussball`. */
+/** Lowercases and removes accents from Latin and Greek letters: `Łuków` → `lukow`, `Fußball` → `fussball`. */
 export function fold(text: string): string {
   const small = lower(text)
   if (isAscii(small)) return small
@@ -48,7 +48,7 @@ export function fold(text: string): string {
     .replace(/(\p{Script=Cyrillic})[\u0300\u0301]+/gu, '$1')
 }
 
-/** The folded text, and for each of its UTF-16 units the place in the text that it stands for. */
+/** Also maps each UTF-16 unit of the folded text to its original position. */
 export function foldWithPlaces(text: string): { folded: string; placeOf: (at: number) => number } {
   if (isAscii(text)) return { folded: text.toLowerCase(), placeOf: (at) => at }
   const pieces: string[] = []

@@ -10,20 +10,18 @@ import { fileSearchable, learnFile } from '#modules/drive/service.ts'
 import { type SearchHandles, createEmbedder } from './embedding.ts'
 import { WORDS_VERSION, writeRows } from './rows.ts'
 
-/** Areas that can be searched. One that comes to have something adds itself here. */
+/** Searchable modules. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable, computerSearchable]
 const BATCH = 200
-/** Batches at once: one is looked at, of one the database keeps what was learnt, of one it writes the rows. */
+/** Concurrent batches: one is read while PostgreSQL writes and commits others. */
 const LANES = 3
-/**
- * The most documents that are indexed at once; more are left to a job, so that what comes behind them need not wait.
- */
+/** Documents indexed at once. A job takes the rest, so that later events don't wait. */
 const AT_ONCE = 2_000
 
 const sourceOf = (type: string): Searchable | undefined =>
   sources.find(({ kinds }) => kinds.includes(type.split('.')[0]!))
 
-/** Follows what happens: a document is found as soon as its event comes by. */
+/** Indexes each event's document. */
 export const searchConsumer = (engine: Engine): Consumer => ({
   name: 'search',
   types: engine.events.list
@@ -51,8 +49,8 @@ async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<
 }
 
 /**
- * Reads documents while the database writes those before, a batch after the other. Over when all have ended, also where
- * one fails: another try meets nobody who is still at it.
+ * Reads documents while the previous batch is written. Settles after all lanes, even on failure, so that a retry
+ * doesn't overlap.
  */
 async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): Promise<void> {
   let next = 0
@@ -61,7 +59,7 @@ async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): 
     while (next < ids.length) {
       const some = ids.slice(next, (next += BATCH))
       const documents = await source.read(engine, some)
-      // After one that failed none is written either.
+      // After a failed batch, no later one is written.
       await (writing = writing.then(() => writeRows(engine.postgres.db, some, documents)))
     }
   }
@@ -69,7 +67,7 @@ async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): 
   for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
-/** Indexes everything anew, in steps that can be broken off: a job per step, so that a crash goes on where it was. */
+/** Reindexes in steps, one job each, so that a crash resumes where it stopped. */
 async function reindex(engine: Engine, kind: string, after: Id | null): Promise<void> {
   const source = sourceOf(kind)
   if (source === undefined) return
@@ -78,15 +76,15 @@ async function reindex(engine: Engine, kind: string, after: Id | null): Promise<
   if (ids.length === AT_ONCE) await engine.jobs.add(engine.postgres, 'search.reindex', { kind, after: ids.at(-1) })
 }
 
-/** Types of rows that are not the name of a kind. */
+/** Row types that differ from their kind. */
 const parts: ReadonlyMap<string, string> = new Map([
   ['note', 'file'],
   ['repository', 'file'],
 ])
 
 /**
- * Writes rows anew whose words were split by an older server, from the newest. Meanwhile they are found as they were. One
- * that can't be written now waits for the next round.
+ * Rewrites rows whose words were split by an older version, newest first. They stay searchable meanwhile. A row that
+ * fails waits for the next round.
  */
 async function renew(engine: Engine, signal: AbortSignal): Promise<void> {
   for (let before: string | null = null; !signal.aborted;) {
@@ -104,7 +102,6 @@ async function renew(engine: Engine, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The jobs of the index, and its housekeeping. */
 export function searchWork(engine: Engine<SearchHandles>): {
   handlers: Record<string, JobHandler>
   schedules: Schedule[]
@@ -126,11 +123,11 @@ const jobs = (engine: Engine, embed: Embed): Record<string, JobHandler> => ({
   'search.embed': async (_: object, { signal }) => embed(signal),
 })
 
-/** The job of the first indexing. With another number everything is indexed anew once. */
+/** Changing the number reindexes everything once. */
 const FIRST_INDEX = 'search.indexed.2'
 
 const schedules = (engine: Engine, embed: Embed): Schedule[] => [
-  // Documents from before there was an index, once; and those that no model could embed at their time.
+  // Indexes documents from before the index existed, and embeds those that had no available model.
   every('search.begin', 86_400, async () => {
     const { rowCount } = await engine.postgres.pool.query(
       `insert into instance (name, value) values ($1, 'true') on conflict do nothing`,

@@ -1,11 +1,10 @@
-/** Indexing long texts leaves the event loop to others again and again. */
+/** Indexing long texts yields to the event loop regularly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SearchDocument } from '#infra/text/index/searchable.ts'
 import { bySize } from './rows.ts'
 import { indexed } from './words.ts'
 
-/** What a text becomes, and the number of pauses while it does. */
 function split(text: string) {
   const steps = indexed([text])
   let pauses = 0

@@ -1,9 +1,9 @@
-/** Characters of a passage: some 300 words, which every embedding model takes. */
+/** Characters per passage: about 300 words, which every embedding model accepts. */
 const LENGTH = 1_600
 const OVERLAP = 200
 const MOST = 24
 
-/** A text in passages of about one length, cut at the end of a line or sentence where there is one near, each under its title. */
+/** Splits a text into passages, preferably at the end of a line or sentence. Each starts with the title. */
 export function passagesOf(title: string, body: string): string[] {
   const text = body.trim()
   const passages: string[] = []

@@ -6,18 +6,18 @@ import type { Id } from '#core/ids.ts'
 import { shorten } from '#core/text/shorten.ts'
 import { indexed } from './words.ts'
 
-/** Names hold words that are run together: `brewTea_v2.ts` is found by each. */
+/** Splits compound names, so that `brewTea_v2.ts` matches each part. */
 export const splitNames = (name: string): string =>
   `${name} ${name.replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2').replace(/[^\p{L}\p{N}]+/gu, ' ')}`
 
 /**
- * Counts up when words are split or folded differently: rows of before are written anew (`search.renew`). A writer claims
- * its version tenfold, by which the database tells it from an older server that leaves the column as it is.
+ * Increment when words are split or folded differently: older rows are then rewritten (`search.renew`).
+ * Writers store it times ten, which tells the database they aren't an older server that leaves the column unchanged.
  */
 export const WORDS_VERSION = 2
 const CLAIM = sql.lit(WORDS_VERSION * 10)
 const LONG = 20_000
-/** The most UTF-16 units of bodies in one statement: encoding its parameters blocks the event loop. */
+/** Maximum UTF-16 units of bodies per statement: encoding parameters blocks the event loop. */
 const MOST_UNITS = 200_000
 
 interface Lexed {
@@ -28,7 +28,7 @@ interface Lexed {
   lexemes: string
 }
 
-/** Splits the texts of one row into words, and lets other work run in between. */
+/** Splits one row's texts into words and yields to the event loop in between. */
 async function lex(...texts: [title: string, names: string, body: string]): Promise<Lexed> {
   const steps = indexed(texts)
   let step = steps.next()
@@ -39,8 +39,8 @@ async function lex(...texts: [title: string, names: string, body: string]): Prom
 }
 
 /**
- * Writes these documents, and takes out those ids that none tells of. What somebody holds just now comes after the rest,
- * resource by resource: a caller that waits for it must not hold all the others meanwhile.
+ * Writes documents and deletes IDs without one. Locked resources are written last, one by one, so that waiting for one
+ * doesn't delay the others.
  */
 export async function writeRows(db: Db, ids: readonly Id[], documents: readonly SearchDocument[]): Promise<void> {
   const there = new Set(documents.map(({ id }) => id))
@@ -56,7 +56,7 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
     for (const some of bySize(ofOne)) await writeHeld(db, some, sql`for share`)
 }
 
-/** Groups documents, in order: the bodies of a group have at most `MOST_UNITS`, or it is a single document. */
+/** Groups documents in order, up to `MOST_UNITS` per group. A larger document is a group alone. */
 export function* bySize(documents: readonly SearchDocument[]): Generator<SearchDocument[], void, undefined> {
   let group: SearchDocument[] = []
   let units = 0
@@ -73,8 +73,8 @@ export function* bySize(documents: readonly SearchDocument[]): Generator<SearchD
 }
 
 /**
- * Access comes from the register within the statement that writes, under a lock that a change of it waits for: a row is
- * never more visible than its resource. Answers what was written.
+ * Reads access in the same statement, under a lock that access changes wait for, so that a row is never more visible
+ * than its resource. Returns the written IDs.
  */
 async function writeHeld(
   db: Db,
@@ -112,7 +112,7 @@ async function writeHeld(
       on conflict (id) do update set type = excluded.type, workspace_id = excluded.workspace_id, hidden = excluded.hidden,
         resource_id = excluded.resource_id, title = excluded.title, tsv = excluded.tsv, words_version = ${CLAIM},
         parent_id = excluded.parent_id, updated_at = excluded.updated_at,
-        -- The same words keep their vectors. (Two looks, since a join is planned as a look through the bodies of all rows.)
+        -- Unchanged text keeps its vectors. (Two lookups, because a join would scan every body.)
         embedded = case when s.type = excluded.type and s.title = excluded.title
           and (select b.body from search_bodies b where b.row_id = s.row_id) = (select g.body from given g where g.id = s.id)
           then s.embedded end

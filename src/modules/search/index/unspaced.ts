@@ -1,15 +1,15 @@
 /**
- * Words of scripts that are written without spaces (Chinese, Japanese, Thai, …), which nothing here can tell apart: the
- * index holds each two characters that stand together, and each one alone, and a question asks for its twos. Pure.
+ * Words in scripts without spaces (Chinese, Japanese, Thai, …), which aren't segmented: the index has each pair of
+ * adjacent characters and each single character, and a query searches for its pairs.
  */
 const character = String.raw`(?=[\p{L}\p{Nl}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]\p{M}*`
 const RUN = new RegExp(`(?:${character})+`, 'gu')
 const CHARACTER = new RegExp(character, 'gu')
 const ASKED = new RegExp(String.raw`((?<!\S)-|)((?:${character})+)`, 'gu')
-/** A row of the index may hold 1 MiB of words (PostgreSQL's tsvector), and so many characters could all be different. */
+/** PostgreSQL limits a tsvector to 1 MiB, and this many characters could all differ. */
 const MOST_CHARACTERS = 40_000
 
-/** Wider, and looked through fifty times as fast: most texts hold none of these. */
+/** A fast pre-check, 50 times faster: most texts contain none of these. */
 const PERHAPS =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua9e0-\uaaff\ud800-\udfff\uf900-\ufaff\uff00-\uffef]/
 
@@ -21,7 +21,7 @@ function twosOf(characters: readonly string[]): string[] {
   return characters.length === 1 ? [...characters] : characters.slice(1).map((next, i) => characters[i]! + next)
 }
 
-/** The text as the index takes it; itself where it is all words. */
+/** Adds pairs and single characters. Returns other texts unchanged. */
 export function forIndex(text: string): string {
   if (!isUnspaced(text)) return text
   const single = new Set<string>()
@@ -32,18 +32,18 @@ export function forIndex(text: string): string {
     for (const one of characters) single.add(one)
     return ` ${twosOf(characters).join(' ')} `
   })
-  // Behind all others, so that twos that stand together are neighbours there too.
+  // At the end, so that adjacent pairs stay neighbors.
   return `${apart}\n${[...single].join(' ')}`
 }
 
-/** The question, its signs as they are: what `-` leaves out is left out as a whole. */
+/** Keeps operators: `-` excludes the whole run. */
 export const forQuestion = (question: string): string =>
   question.replace(ASKED, (_, minus: string, run: string) => {
     const twos = twosOf(charactersOf(run)).join(' ')
     return minus === '' ? ` ${twos} ` : ` -"${twos}" `
   })
 
-/** The spans of these twos or characters in a text; those that touch are one. */
+/** Spans of these pairs or characters, merged where they touch. */
 export function unspacedSpans(text: string, stems: readonly string[]): { start: number; end: number }[] {
   const spans: { start: number; end: number }[] = []
   const all = stems.filter(isUnspaced).flatMap((stem) => {

@@ -1,21 +1,20 @@
-/** Vectors as they are stored and compared. Pure. */
 import { createHash } from 'node:crypto'
 
-/** float4 in network order, as PostgreSQL and every other machine read them alike. */
+/** float4 in network byte order, as PostgreSQL reads it. */
 export function packed(vector: Float32Array): Buffer {
   const bytes = Buffer.allocUnsafe(vector.length * 4)
   for (let i = 0; i < vector.length; i++) bytes.writeFloatBE(vector[i]!, i * 4)
   return bytes
 }
 
-/** The signs as a bit string, `1` for what is above 0. */
+/** Sign bits, `1` for values above 0. */
 export function signs(vector: Float32Array): string {
   let bits = ''
   for (const value of vector) bits += value > 0 ? '1' : '0'
   return bits
 }
 
-/** The cosines of a vector and several that are packed one behind the other, all of length 1 and of one model. */
+/** Cosines of a vector and the packed ones. All need length 1 and the same model. */
 export function cosines(a: Float32Array, bytes: Buffer): Float32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const found = new Float32Array(bytes.length / (a.length * 4))
@@ -27,6 +26,6 @@ export function cosines(a: Float32Array, bytes: Buffer): Float32Array {
   return found
 }
 
-/** `search_space` of the database, as text of an int8: what vectors a question may be held against, as one number. */
+/** `search_space` as int8 text: one number for the vectors that a query can be compared with. */
 export const spaceOf = (model: string, dimensions: number, type: string, workspaceId: string): string =>
   String(createHash('sha256').update(`${model} ${dimensions} ${type} ${workspaceId}`).digest().readBigInt64BE())

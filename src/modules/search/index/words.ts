@@ -2,12 +2,12 @@ import { fold, lower, normalize } from './fold.ts'
 import { forIndex } from './unspaced.ts'
 
 /**
- * Where words start and end, for the index, the query and the highlights: each run of letters and each run of digits is
- * a word. What people write as one (`ORD-2031-5520`, `jane.roe@example.net`, `v4.5.6`) is found by its words in a row;
- * two neighbors with the signs between them are kept as well, as a *join*, which tells `4.5.6` from `4-5-6`. Pure.
+ * Word boundaries for index, query and highlights: each run of letters or digits is a word. Compounds (`ORD-2031-5520`,
+ * `jane.roe@example.net`, `v4.5.6`) match as consecutive words.
+ * Two neighbors with the signs between them are also stored as a *join*, which distinguishes `4.5.6` from `4-5-6`.
  */
 const WORD = /[\p{L}\p{Nl}][\p{L}\p{Nl}\p{M}]*|[\p{Nd}\p{No}]+/gu
-/** Signs between, before or behind words that are more than the punctuation of a sentence. */
+/** Signs around words, other than sentence punctuation. */
 const MOST_SIGNS = 8
 const BEFORE = /[^\s\p{L}\p{N}"'([{“‘«¿¡,;!?]{1,8}$/u
 const BEHIND = /^[^\s\p{L}\p{N}]{1,8}/u
@@ -15,19 +15,19 @@ const SENTENCE = /[.,;:!?)\]}"'”’»…]+$/u
 const APOSTROPHES = /^['’]+$/
 
 export interface Word {
-  /** In lower case, without accents. */
+  /** Lowercase, without accents. */
   text: string
-  /** In lower case, as it was written. */
+  /** Lowercase, with accents. */
   written: string
   start: number
   end: number
 }
 
-/** Words that stand together without a space. */
+/** Words without a space between them. */
 export interface Chunk {
   words: Word[]
   joins: string[]
-  /** Only apostrophes stand between its words: `don't`. */
+  /** Joined only by apostrophes: `don't`. */
   contracted: boolean
   /** Continues the previous chunk, which was split because of its length. */
   continued?: boolean
@@ -44,7 +44,6 @@ export function* wordsIn(text: string): Generator<Word, void, undefined> {
 
 const FIRST_WORD = new RegExp(WORD.source, 'u')
 
-/** The first word of a text, folded. */
 export function firstWordIn(text: string): string | undefined {
   const word = FIRST_WORD.exec(text)?.[0]
   return word === undefined ? undefined : fold(word)
@@ -82,21 +81,22 @@ export function* chunksOf(text: string): Generator<Chunk, void, undefined> {
   if (open !== null) yield open.chunk
 }
 
-/** A text as the index takes it. */
 export interface Indexed {
-  /** Its words, for the stemmer. */
+  /** For the stemmer. */
   words: string
-  /** Words as they are written with accents, for the stemmer. */
+  /** Accented words, for the stemmer. */
   accented: string
-  /** Lexemes of their own, as a literal of a tsvector: joins, words of chunks, words that occur with accents only. */
+  /**
+   * Unstemmed lexemes as a tsvector literal: joins, words of chunks, and marks for words that occur only with accents.
+   */
   lexemes: string
 }
 
-/** A row of the index may hold 1 MiB (PostgreSQL's tsvector); so much of it is for what stands beside its words. */
+/** PostgreSQL limits a tsvector to 1 MiB. This part is for extra lexemes. */
 const MOST_BYTES = 150_000
 const MOST_LEXEME = 200
 
-/** What tells that a word occurs with accents only: the plain spelling ranks before it. */
+/** Marks a word that occurs only with accents, so that the plain spelling ranks first. */
 export const accentedOnly = (word: string): string => `≈${word}`
 
 export const literalOf = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, '$&$&')}'`
@@ -105,8 +105,8 @@ export const literalOf = (lexeme: string): string => `'${lexeme.replace(/['\\]/g
 const STRIDE = 3_000
 
 /**
- * Splits the texts of one row: the words of each text, and everything else together. Yields regularly, so that its caller
- * can let other work run.
+ * Splits one row's texts into words per text and shared extra lexemes. Yields regularly, so that its caller can let
+ * other work run.
  */
 export function* indexed(
   texts: readonly string[],

@@ -19,7 +19,7 @@ interface SearchQuery {
   mode: 'hybrid' | 'keyword' | 'semantic'
 }
 
-/** Fewer than these by their words, and titles are looked at with typos in mind. */
+/** With fewer keyword results, also searches titles with typos. */
 const FEW = 10
 
 export async function find(
@@ -31,7 +31,7 @@ export async function find(
   const position = positionOf('search', asked, cursor)
   const words = wordsOf(q)
   if (reach.length === 0) return { rows: [], next: null, extra: { mode, degraded: [] } }
-  // At the same time: a question needs a moment at its embedding model.
+  // Concurrently, because embedding the query takes a moment.
   const [byWords, byMeaning, stems] = await Promise.all([
     mode === 'semantic' ? [] : wordsAndTitles(ctx, reach, q, words),
     mode === 'keyword' ? null : meant(ctx, reach, q),
@@ -44,7 +44,7 @@ export async function find(
     { by: 'keyword' as const, rows: keyword },
     ...(Array.isArray(byMeaning) ? [{ by: 'semantic' as const, rows: byMeaning }] : []),
   ]).slice(0, MOST_FOUND)
-  // Behind the last that was shown, wherever it stands now; where it is gone, behind as many as were shown.
+  // Continues after the last result shown. If it is gone, skips as many as were shown.
   const last = position === null ? -1 : all.findIndex(({ row_id }) => String(row_id) === position[1])
   const start = position === null ? 0 : last >= 0 ? last + 1 : Number(position[0])
   const page = all.slice(start, start + limit)
@@ -66,7 +66,7 @@ export async function find(
   }
 }
 
-/** The best by meaning, or why there are none. */
+/** Returns semantic results, or why there are none. */
 async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string): Promise<bigint[] | string> {
   const meaning = await embedQuestion(ctx, question)
   return typeof meaning === 'string'
@@ -74,14 +74,14 @@ async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string
     : await queryStore.byMeaning(ctx.db, reach, meaning.model, meaning.vector)
 }
 
-/** Titles that are only alike come behind all that have the words. */
+/** Similar titles rank after all keyword matches. */
 async function wordsAndTitles(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[]> {
   const rows = await queryStore.byWords(ctx.db, reach, words)
   if (rows.length >= FEW || question.length > 100) return rows
   return [...rows, ...(await queryStore.byTitle(ctx.db, reach, question)).filter((id) => !rows.includes(id))]
 }
 
-/** Finds the snippets piece by piece: a page may hold a hundred texts of 100,000 characters. */
+/** Sequentially: a page can have a hundred texts of 100,000 characters. */
 async function showAll(
   { principal }: Context,
   found: readonly { row: Row; hit: Fused }[],

@@ -1,4 +1,4 @@
-/** Reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): what several lists agree on comes first. Pure. */
+/** Reciprocal rank fusion (Cormack, Clarke, Büttcher 2009): results in several lists rank first. */
 const K = 60
 
 export type By = 'keyword' | 'semantic'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { snippetOf } from './highlight.ts'
 
-/** A snippet, and the most work between two pauses. */
+/** Returns a snippet and the most work between two pauses. */
 function snippet(body: string, stems: readonly string[], prefix: string | null = null) {
   const steps = snippetOf(body, stems, prefix)
   let most = 0

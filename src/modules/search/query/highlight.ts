@@ -3,7 +3,6 @@ import { foldWithPlaces } from '../index/fold.ts'
 import { isUnspaced, unspacedSpans } from '../index/unspaced.ts'
 import { firstWordIn, wordsIn } from '../index/words.ts'
 
-/** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
 export interface Span {
   start: number
   end: number
@@ -12,10 +11,10 @@ export interface Span {
 const SNIPPET = 300
 const BEFORE = 60
 const MOST_SPANS = 20
-/** The number of places of one word in one text that are weighed. */
+/** Maximum occurrences per word. */
 const MOST_PLACES = 200
 
-/** Words of the text that are forms of one of these stems. */
+/** Spans of words that match a stem. */
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
   const spans: Span[] = unspacedSpans(text, stems).slice(0, MOST_SPANS)
   const spaced = stems.filter((stem) => !isUnspaced(stem))
@@ -28,15 +27,15 @@ export function spansOf(text: string, stems: readonly string[], prefix: string |
   return spans.toSorted((a, b) => a.start - b.start)
 }
 
-/** `running`, `runs` of `run`; `study` of `studi`: English endings are few and short. */
+/** `running` and `runs` match `run`; `studi` matches `study`. English suffixes are few and short. */
 const isForm = (word: string, stem: string): boolean =>
   word === stem ||
   (word.startsWith(stem) && word.length - stem.length <= 4 && !/\d$/.test(stem)) ||
   (stem.endsWith('i') && word === `${stem.slice(0, -1)}y`)
 
 /**
- * The part of a text that holds most of the words, and of several such the first. Yields how much it does until the next
- * time: others are to be served before the sum is more than 1.
+ * Returns the window with most of the words, the first if several. Yields the work until the next pause; the caller
+ * lets others run before the sum exceeds 1.
  */
 export function* snippetOf(
   body: string,
@@ -55,7 +54,7 @@ interface Place {
   kind: number
 }
 
-/** The place of the snippet-sized window that holds the most kinds of the words; 0 where none is found. */
+/** Position of the snippet-sized window with the most distinct words; 0 without a match. */
 function* bestPlace(
   body: string,
   stems: readonly string[],
@@ -95,23 +94,22 @@ function bestOf(places: readonly Place[]): number {
   return best.at
 }
 
-/** UTF-16 units that are folded letter by letter before others have a turn. */
+/** UTF-16 units folded per step. */
 const STRIDE = 4_096
-/** ASCII is folded so many times as fast. */
+/** How many times faster ASCII is. */
 const ASCII_FACTOR = 32
-/** Units of ASCII in one part. */
+/** ASCII units per step. */
 const ASCII_STRIDE = 16_384
-/** Places that are looked at before others have a turn. */
+/** Positions checked per step. */
 const TRIES = 2_000
-/** Units around a part that are read with it: a word may go on beyond its end. */
+/** Units read around a part, because words can cross its end. */
 const MARGIN = 400
 
-/** A part of a text, folded. */
 interface FoldedPart {
   folded: string
-  /** The place in the whole text of a place in `folded`. */
+  /** Maps a position in `folded` to the whole text. */
   placeOf: (at: number) => number
-  /** Where the part begins and ends in the whole text; around it stands what belongs to other parts. */
+  /** The part's range in the whole text. The margins belong to its neighbors. */
   from: number
   end: number
   work: number
@@ -131,7 +129,7 @@ function* partsOf(body: string): Generator<FoldedPart, void, undefined> {
   }
 }
 
-/** The places in the whole text where forms of a stem begin in a part, the first of them. */
+/** Positions of matching words that start in this part, up to `most`. */
 function placesOf(
   { folded: text, placeOf, from, end }: FoldedPart,
   stem: string,
@@ -160,7 +158,7 @@ function isFormAt(text: string, at: number, length: number, stem: string, isPref
   return word !== undefined && (isPrefix || isForm(word, stem))
 }
 
-/** The next beginning of a word at or behind a place, if it is near. */
+/** The next word start, if near. */
 function edge(text: string, at: number): number {
   if (at >= text.length) return text.length
   const near = text.slice(at, at + 30).search(/\s/)

@@ -6,17 +6,14 @@ import { accentedOnly, literalOf } from '../index/words.ts'
 import { cosines, signs } from '../index/vectors.ts'
 import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
-/** The number of documents that are ranked, of those with the words: the newest. */
+/** How many of the newest matches are ranked. */
 const MOST_RANKED = 1_000
 const RANKED = sql.lit(MOST_RANKED)
-/**
- * The number of documents, the nearest by signs, that are compared exactly. With half as many some of the best twenty
- * are lost.
- */
+/** How many of the nearest by sign bits are compared exactly. Half as many lose some of the best twenty. */
 const MOST_COMPARED = 600
 export const MOST_FOUND = 500
 const MOST_ALIKE = 50
-/** The similarity from which words count as alike: two letters may have changed places. */
+/** Similarity threshold: tolerates two swapped letters. */
 const ALIKE = '0.45'
 
 export interface Row {
@@ -40,7 +37,9 @@ const OR = sql` || `
 const joined = (all: readonly Query[], by: Query): Query =>
   all.length === 0 ? sql`''::tsquery` : sql`(${sql.join(all, by)})`
 
-/** What has a term: its words in a row, or exactly its signs; of one that may still be being typed also longer ones. */
+/**
+ * Matches a term's consecutive words or its exact signs; the last term also as a prefix, because it may be incomplete.
+ */
 function having({ words, joins, idle }: Term, prefix: string | null): Query {
   const ways = [phrase(words)]
   if (words.length > 1 && joins.length > 0 && !idle) ways.push(lexemes(joins))
@@ -54,13 +53,13 @@ function tsquery({ any, prefix }: Words): Query {
     const held = all.map((term, at) => having(term, i === any.length - 1 && at === all.length - 1 ? prefix : null))
     return joined([...held, ...none.map((term) => sql`!!${having(term, null)}`)], AND)
   })
-  // Words that say nothing in prose (`the`, `to-do`) are looked for where they are all there is.
+  // Stop words (`the`, `to-do`) count only if the query has nothing else.
   const rest = any.flatMap(({ all }) => all.flatMap(({ words }) => words))
   return sql`(select case when numnode(x.query) > 0 then x.query else x.rest end
     from (select ${joined(groups, OR)} as query, ${lexemes(rest)} as rest) x)`
 }
 
-/** One query per term: whether a row has it in exactly this spelling, with the same signs and accents. */
+/** One query per term: whether a row has its exact spelling, with signs and accents. */
 const exactly = ({ any }: Words): Query =>
   sql`array[${sql.join(
     any.flatMap(({ all }) =>
@@ -80,19 +79,19 @@ const exactly = ({ any }: Words): Query =>
   )}]::tsquery[]`
 
 /**
- * Rows are looked through in blocks of 4,096, from the newest. The first few tell how many hold the words, and so how many
- * more blocks hold enough of them; where that would be many, all the rest is looked through at once. Each look costs the
- * index the whole list of a beginning of a word, so two are better than three.
+ * Searches rows in blocks of 4,096, newest first. The first blocks show how frequent matches are, and so how many more
+ * are needed; if that is many, searches all the rest at once.
+ * Each pass reads the index's whole list for a prefix, so two passes beat three.
  */
 const FIRST_BLOCKS = 4
 const FIRST = sql.lit(FIRST_BLOCKS)
 const BLOCKS = sql.lit(64)
-/** Words are not spread evenly. */
+/** Margin for uneven distribution. */
 const AMPLE = 1.25
-/** The most workspaces that are looked up: with more of them, looking at their rows is faster. */
+/** With more workspaces, checking each row is faster. */
 const MOST_WORKSPACES = 64
 
-/** `visible` as far as the index of words can tell it. */
+/** The part of `visible` that the word index can check. */
 function near(reach: Reach): RawBuilder<unknown> {
   const workspaces = [...new Set(reach.flatMap((one) => one.workspaces))]
   const all = reach.every(({ shared, sharedFolders }) => shared.length + sharedFolders.length === 0)
@@ -103,8 +102,8 @@ function near(reach: Reach): RawBuilder<unknown> {
 
 export const queryStore = {
   /**
-   * The best by their words, best first. The newest of a word that is everywhere are found without going through all of
-   * it. The words are kept from the planner, which would go through every row for frequent ones.
+   * Returns keyword matches, best first. Finds the newest rows of a frequent word without reading all.
+   * The query is hidden from the planner, which would scan every row for frequent words.
    */
   async byWords(db: Db, reach: Reach, words: Words): Promise<bigint[]> {
     const found = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
@@ -137,7 +136,7 @@ export const queryStore = {
     return rows.map(({ row_id }) => row_id)
   },
 
-  /** Rows whose title is written like this, typos and all. */
+  /** Rows with a similar title, allowing typos. */
   async byTitle(db: Db, reach: Reach, question: string): Promise<bigint[]> {
     const { rows } = await db.transaction().execute(async (db) => {
       await sql`select set_config('pg_trgm.word_similarity_threshold', ${ALIKE}, true)`.execute(db)
@@ -148,10 +147,10 @@ export const queryStore = {
     return rows.map(({ row_id }) => row_id)
   },
 
-  /** The best by their meaning: the nearest by signs (Hamming), put in order by the exact cosine of their nearest passage. */
+  /** Takes the nearest by sign bits (Hamming distance), then ranks by exact cosine of the best passage. */
   async byMeaning(db: Db, reach: Reach, model: string, vector: Float32Array): Promise<bigint[]> {
     const bits = signs(vector)
-    // One text for all: reading a row for each took longer than comparing them.
+    // One value for all vectors: reading a row for each took longer than comparing them.
     const { rows } = await sql<{
       ids: string[] | null
       vectors: string
@@ -177,7 +176,7 @@ export const queryStore = {
       .map(([id]) => id)
   },
 
-  /** Rows as they are shown, if they are still to be seen. */
+  /** Returns those rows that are still visible. */
   async rows(db: Db, reach: Reach, ids: readonly bigint[]): Promise<Map<bigint, Row>> {
     const { rows } =
       await sql<Row>`select s.row_id, s.type, s.id, s.workspace_id, s.parent_id, s.title, b.body, s.created_at, s.updated_at
@@ -186,7 +185,7 @@ export const queryStore = {
     return new Map(rows.map((row) => [row.row_id, row]))
   },
 
-  /** The words of a question as the index holds them. */
+  /** The query's words as indexed. */
   async stems(db: Db, { text }: Words): Promise<string[]> {
     const { rows } = await sql<{
       stems: string[]

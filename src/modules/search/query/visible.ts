@@ -11,7 +11,7 @@ import { spaceOf } from '../index/vectors.ts'
 
 export type SearchType = (typeof searchTypes)[number]
 
-/** Scopes that a list of each type asks of its reader: search asks the same. */
+/** The scope each type's list endpoint requires. */
 const scopeOf: Record<SearchType, Scope> = {
   file: 'drive:read',
   note: 'drive:read',
@@ -22,7 +22,7 @@ const scopeOf: Record<SearchType, Scope> = {
   computer: 'computer:read',
 }
 
-/** Types that a caller may find: the workspaces in which it may, and what else was shared with it. */
+/** Types, and where the caller can find them. */
 export interface Reached {
   types: SearchType[]
   workspaces: Id[]
@@ -31,7 +31,7 @@ export interface Reached {
 }
 export type Reach = Reached[]
 
-/** The reach of a caller, by the rule of lists and of shares. 404 for a workspace that the caller may not know of. */
+/** Applies the rules of lists and shares. Throws `not_found` for an inaccessible workspace. */
 export async function reachOf(ctx: Context, types: readonly SearchType[], workspaceId: Id | undefined): Promise<Reach> {
   if (workspaceId !== undefined) placeIn(ctx, workspaceId)
   const asked = types.includes('file') ? [...new Set([...types, 'note' as const])] : types
@@ -52,7 +52,7 @@ export async function reachOf(ctx: Context, types: readonly SearchType[], worksp
   return reach
 }
 
-/** The same as a condition on `s`, rows of the index. */
+/** The reach as an SQL condition on index rows `s`. */
 export const visible = (reach: Reach): RawBuilder<boolean> =>
   sql<boolean>`not s.hidden and (${sql.join(
     reach.map(
@@ -65,8 +65,8 @@ export const visible = (reach: Reach): RawBuilder<boolean> =>
   )})`
 
 /**
- * The same for `s`, signs of vectors of a model. What has been written anew and is shared waits for its new vectors.
- * Two spaces of one number would only let in what `rows` leaves out.
+ * The reach as an SQL condition on vectors `s`. Shared rows that were just rewritten wait for new vectors. A hash
+ * collision only adds rows that `rows` filters out.
  */
 export function inSpaces(reach: Reach, model: string, dimensions: number): RawBuilder<boolean> {
   const spaces = reach.flatMap(({ types, workspaces }) =>

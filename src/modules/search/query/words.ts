@@ -2,21 +2,20 @@ import { fold, normalize } from '../index/fold.ts'
 import { forQuestion, isUnspaced } from '../index/unspaced.ts'
 import { type Chunk, chunksOf } from '../index/words.ts'
 
-/** A word of a question, words that stand together, or a phrase in quotes. */
+/** A word, adjacent words, or a quoted phrase. */
 export interface Term {
   words: string[]
   written: string[]
   joins: string[]
-  /** It may be left out where all its words say nothing, like `the` and `don't`. */
+  /** Can be omitted, because all its words are stop words. */
   idle: boolean
 }
 
-/** A question: one of `any` is to hold, all of its `all`, and none of its `none`. */
+/** Matches if any group has all of `all` and none of `none`. */
 export interface Words {
   any: { all: Term[]; none: Term[] }[]
-  /** The beginning of the last word, where it may still be being typed. */
+  /** The last word, if it may be incomplete. */
   prefix: string | null
-  /** All words it looks for. */
   text: string
 }
 
