@@ -5,7 +5,7 @@ import { emptyTrash } from '#authz/lifecycle.ts'
 import { resourcePage } from '#authz/resources.ts'
 import { testServer } from '#test/server.ts'
 
-test('alice makes an agent, changes it, and reads every version of it', async () => {
+test('an agent can be created and changed, and every version can be read', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ scopes: ['agent:write'] })
@@ -44,7 +44,7 @@ test('alice makes an agent, changes it, and reads every version of it', async ()
   )
 })
 
-test('a cursor that somebody made up is refused, not stumbled over', async () => {
+test('forged cursors are rejected', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = `/agents/${(await alice.post('/agents', { name: 'Helper' })).body.data.id}`
@@ -58,7 +58,7 @@ test('a cursor that somebody made up is refused, not stumbled over', async () =>
   }
 })
 
-test('what cannot be an agent is refused by the name of its field', async () => {
+test('invalid agents are rejected with the field’s name', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const refused = async (body: object) => (await alice.post('/agents', body)).body.error
@@ -89,7 +89,7 @@ test('what cannot be an agent is refused by the name of its field', async () => 
     assert.equal((await refused(body)).code, 'invalid_parameter')
 })
 
-test('an agent goes to the archive, to the trash, back to where it was, and away', async () => {
+test('an agent can be archived, trashed, restored and deleted', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
@@ -126,7 +126,7 @@ test('an agent goes to the archive, to the trash, back to where it was, and away
   assert.equal((await alice.delete(`${at}/permanent-delete`)).status, 404)
 })
 
-test('If-Match lets one of two changes through', async () => {
+test('If-Match accepts one of two concurrent changes', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
@@ -139,7 +139,7 @@ test('If-Match lets one of two changes through', async () => {
   assert.equal((await alice.get(`/agents/${id}`)).body.data.status, 'active')
 })
 
-test('If-Match holds for actions too: a stale one archives nothing, and where nothing has a tag it is refused', async () => {
+test('If-Match also applies to actions, and is rejected for resources without an ETag', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
@@ -165,7 +165,7 @@ test('If-Match holds for actions too: a stale one archives nothing, and where no
   assert.equal((await alice.get('/agents?status=active')).body.data.length, 1, 'the copy alone')
 })
 
-test('changes at the same time are versions one after the other', async () => {
+test('concurrent changes become consecutive versions', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
@@ -178,7 +178,7 @@ test('changes at the same time are versions one after the other', async () => {
   assert.equal(data[0].name, (await alice.get(`/agents/${id}`)).body.data.name)
 })
 
-test('pages are whole and without repeats while others come and go', async () => {
+test('pages have no gaps or duplicates while other agents come and go', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const make = async (name: string) => (await alice.post('/agents', { name })).body.data.id as string
@@ -199,7 +199,7 @@ test('pages are whole and without repeats while others come and go', async () =>
   assert.equal(other.body.error.code, 'invalid_cursor', 'a cursor is bound to its filters')
 })
 
-test('the trash is emptied of what has been there for thirty days, and its workspace is told', async () => {
+test('the trash is emptied after thirty days, and the workspace gets an event', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const make = async () => (await alice.post('/agents', { name: 'Clerk' })).body.data.id as string
@@ -226,7 +226,7 @@ test('the trash is emptied of what has been there for thirty days, and its works
   assert.deepEqual(statuses, [404, 200, 200])
 })
 
-test('a page of a quiet workspace does not walk over what is newer elsewhere', async () => {
+test('listing a quiet workspace doesn’t scan newer rows of others', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

@@ -32,7 +32,7 @@ const texts = async (who: Caller, chat: string, query = ''): Promise<string[]> =
   return answer.body.data.map((message: { role: string; text: string }) => `${message.role}: ${message.text}`)
 }
 
-test('a message is answered, and the chat is named after it until a person names it', async () => {
+test('a message gets an answer, and the chat is titled after it until a user renames it', async () => {
   const chat = await made(alice)
   const answer = await say(alice, chat, 'How far is\nthe moon?')
   assert.deepEqual(
@@ -58,7 +58,7 @@ test('a message is answered, and the chat is named after it until a person names
   ])
 })
 
-test('what is not the caller’s own is not there: chats, runs and messages of others', async () => {
+test('other users’ chats, runs and messages return 404', async () => {
   const chat = await made(alice)
   const { id: message, run } = await say(alice, chat, 'mine')
   for (const [method, path, body] of [
@@ -98,7 +98,7 @@ test('what is not the caller’s own is not there: chats, runs and messages of o
   )
 })
 
-test('content must not be empty, in known parts', async () => {
+test('content needs at least one part of a known type', async () => {
   const chat = await made(alice)
   for (const content of [
     '',
@@ -122,7 +122,7 @@ test('content must not be empty, in known parts', async () => {
   assert.deepEqual([message.content, message.text], [parts, 'Look: a dot'])
 })
 
-test('another parent begins a branch, the newest is the active one, and each page goes on where the last ended', async () => {
+test('another parent starts a branch, the newest is active, and pages continue without gaps', async () => {
   const chat = await made(alice)
   const one = await say(alice, chat, 'one')
   const two = await say(alice, chat, 'two')
@@ -167,7 +167,7 @@ test('another parent begins a branch, the newest is the active one, and each pag
   assert.equal((await say(alice, chat, 'x', { parent_id: edited.id })).usage.input_tokens, 7)
 })
 
-test('a cursor that somebody wrote leads into no other chat, and garbage in it is refused', async () => {
+test('a forged cursor reaches no other chat, and invalid ones are rejected', async () => {
   const theirs = await say(alice, await made(alice), 'not yours')
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1 })
   const chat = await made(carol)
@@ -183,7 +183,7 @@ test('a cursor that somebody wrote leads into no other chat, and garbage in it i
   }
 })
 
-test('the model is the message’s, else the chat’s, the agent’s, the settings’, else a sensible one', async () => {
+test('the model comes from the message, chat, agent, settings, or the usable models, in this order', async () => {
   const agent = (
     await alice.post('/agents', { name: 'Brief', model: 'sim/echo', system_prompt: 'Answer in five words' })
   ).body.data.id
@@ -210,7 +210,7 @@ test('the model is the message’s, else the chat’s, the agent’s, the settin
   assert.deepEqual([orphan.status, orphan.body.error.code], [409, 'invalid_state'])
 })
 
-test('what is archived or in the trash takes no messages, and what is deleted leaves nothing', async () => {
+test('archived and trashed chats reject messages, and deleting a chat leaves nothing behind', async () => {
   const chat = await made(alice)
   const { run } = await say(alice, chat, 'keep this')
   assert.equal((await alice.post(`/chats/${chat}/archive`)).body.data.status, 'archived')
@@ -246,7 +246,7 @@ test('what is archived or in the trash takes no messages, and what is deleted le
     assert.equal((await pool.query(`select 1 from ${table} where run_id = $1`, [run.id])).rowCount, 0, table)
 })
 
-test('a run that its sender cannot pay has failed, and can be tried again once they can', async () => {
+test('a run its sender can’t pay for fails, and can be retried after a top-up', async () => {
   const chat = await made(bob)
   const refused = await bob.post(`/chats/${chat}/messages`, { content: 'two words' })
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'insufficient_credits'])
@@ -294,7 +294,7 @@ test('a run that its sender cannot pay has failed, and can be tried again once t
   assert.deepEqual([calls[0].run_id, calls[0].message_id], [run.id, answer.id])
 })
 
-test('an answer that broke off, and one whose provider reports more than was reserved, cost what the ledger says', async () => {
+test('interrupted answers and ones that exceed their reservation cost what the ledger recorded', async () => {
   const dave = await server.person('Dave')
   await alice.post(`/admin/accounts/${dave.id}/credits`, { amount_usd: 1 })
   const chat = await made(dave, { model: 'sim/script' })
@@ -319,7 +319,7 @@ test('an answer that broke off, and one whose provider reports more than was res
   assert.equal(cost_usd, Number(rows[0].cost_nano + rows[1].cost_nano) / 1e9)
 })
 
-test('whoever listens to the chat or its workspace hears of its messages and runs, not of their words', async () => {
+test('subscribers to a chat or workspace receive message and run events without text', async () => {
   const chat = await made(alice)
   await say(alice, chat, 'a secret')
   const { pool } = server.app.engine.postgres

@@ -4,7 +4,7 @@ import type { EventBatch } from '#core/answers.ts'
 import { Bundle } from './bundle.ts'
 import { eventFrame } from './frames.ts'
 
-test('readers who get the same frames share their bytes; who gets others has their own, in order', () => {
+test('readers with the same frames share bytes, and others get their own in order', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((event) => eventFrame(event, null)) as [EventBatch, EventBatch, EventBatch]
   const begin = new Bundle()
   const first = begin.add(a).add(b).add(c)

@@ -67,7 +67,7 @@ const team = async (...members: Person[]): Promise<string> => {
   return id
 }
 
-test('alice makes a chat; bob, who follows the workspace, hears of it; carol gets 404', async () => {
+test('workspace subscribers receive a new chat, and outsiders get 404', async () => {
   const workspaceId = await team(bob)
   await using bobs = await follow(bob, `workspace:${workspaceId}`)
   const [position] = bobs.subscribed.data.channels
@@ -102,7 +102,7 @@ test('alice makes a chat; bob, who follows the workspace, hears of it; carol get
   }
 })
 
-test('a subscriber that comes back hears what it missed on every channel, once and in order', async () => {
+test('a resuming subscriber receives missed changes on every channel, once and in order', async () => {
   const workspaceId = await team()
   const channels = `workspace:${workspaceId},user:${alice.id}`
   let last: string
@@ -136,7 +136,7 @@ test('a subscriber that comes back hears what it missed on every channel, once a
   assert.equal((await again.changes(1))[0]!.data.resource.id, made.at(-1))
 })
 
-test('what cannot be told whole is reset with its reason', async () => {
+test('channels with missing history are reset with a reason', async () => {
   const workspaceId = await team()
   const channel = `workspace:${workspaceId}`
   let last: string
@@ -169,7 +169,7 @@ test('what cannot be told whole is reset with its reason', async () => {
   assert.equal((await gone.changes(1))[0]!.data.offset, data.offset + 1)
 })
 
-test('channels that were silent for a month are forgotten, and who comes back after that is told', async () => {
+test('channels idle for a month are deleted, and resuming them reports it', async () => {
   const workspaceId = await team()
   const channel = `workspace:${workspaceId}`
   await using before = await follow(alice, channel)
@@ -191,7 +191,7 @@ test('channels that were silent for a month are forgotten, and who comes back af
   }
 })
 
-test('a broadcast of any size up to 64 KiB reaches who is there, in every process, and nobody who comes later', async () => {
+test('a broadcast up to 64 KiB reaches current subscribers in every process, and no later ones', async () => {
   const workspaceId = await team(bob)
   const channel = `custom:${workspaceId}:canvas.1`
   await using twin = await server.twin()
@@ -221,7 +221,7 @@ test('a broadcast of any size up to 64 KiB reaches who is there, in every proces
   assert.equal((await reads.post(`/realtime/${channel}/broadcast`, { event: 'x' })).status, 403)
 })
 
-test('presence is told in both processes, once per person, and ends 30 s after the last heartbeat', async () => {
+test('presence is reported in both processes once per person, and ends 30 s after the last heartbeat', async () => {
   const workspaceId = await team(bob)
   const channel = `workspace:${workspaceId}`
   await using twin = await server.twin()
@@ -265,7 +265,7 @@ const callerAt = (who: Person, { stranger }: TestServer): Caller => {
   }
 }
 
-test('what is asked for must make sense', async () => {
+test('invalid parameters are rejected', async () => {
   for (const channels of ['', ',', Array.from({ length: 101 }, () => `user:${newId()}`).join(',')]) {
     const answer = await alice.get(`/realtime/subscribe?channels=${channels}`)
     assert.deepEqual([answer.status, answer.body.error.param], [400, 'channels'])

@@ -63,7 +63,7 @@ const team = async (...members: Person[]): Promise<string> => {
   return id
 }
 
-test('a removed member hears `revoked` for that channel, and the other channels continue', async () => {
+test('a removed member receives `revoked` for that channel, and the other channels continue', async () => {
   const workspaceId = await team(bob)
   await using twin = await server.twin()
   await using bobs = await follow({ ...bob, origin: twin.origin }, `workspace:${workspaceId},user:${bob.id}`)
@@ -85,7 +85,7 @@ test('a removed member hears `revoked` for that channel, and the other channels 
   }
 })
 
-test('rights that change again and again are asked once at a time, and the last change has the last word', async () => {
+test('repeated permission changes are checked one at a time, and the last one applies', async () => {
   const workspaceId = await team(bob)
   const chat = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string
   await using bobs = await follow(bob, `chat:${chat},workspace:${workspaceId}`)
@@ -130,7 +130,7 @@ test('rights that change again and again are asked once at a time, and the last 
   assert.equal(await hearsOfAgents(), false)
 })
 
-test('a deleted chat is revoked for its readers, and a stream without a channel ends', async () => {
+test('a deleted chat is revoked for its readers, and a stream without channels ends', async () => {
   const from = await team(bob)
   const chat = (await alice.post('/chats', { workspace_id: from })).body.data.id as string
   await using bobs = await follow(bob, `chat:${chat}`)
@@ -146,7 +146,7 @@ test('a deleted chat is revoked for its readers, and a stream without a channel 
   assert.ok(await bobs.ended())
 })
 
-test('a shared chat is followed by those it is shared with: who may view it hears, who may edit it speaks too; in the trash it is not shared any more', async () => {
+test('a shared chat’s viewers can subscribe and its editors can also send, but not while it is in the trash', async () => {
   const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id as string
   const share = (access: string) =>
     alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee: { user_id: bob.id }, access })
@@ -168,7 +168,7 @@ test('a shared chat is followed by those it is shared with: who may view it hear
   assert.ok(await bobs.ended())
 })
 
-test('a key hears only what its scopes let it read, and one that is revoked is cut off', async () => {
+test('a key receives only what its scopes can read, and a revoked key is disconnected', async () => {
   const workspaceId = await team()
   const key = await alice.key({ scopes: ['realtime:read', 'workspace:read', 'agent:read'] })
   await using keys = await follow(key, `workspace:${workspaceId}`)

@@ -19,7 +19,7 @@ async function until<T>(ask: () => Promise<T>, enough: (answer: T) => boolean): 
   }
 }
 
-test('alice finds words in documents of every kind by search and by grep; those that cannot be read are named with the reason', async () => {
+test('search and grep find words in every document type, and unreadable documents are listed with a reason', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const paragraph = '<w:p><w:r><w:t>The axolotl budget</w:t></w:r></w:p>'

@@ -10,7 +10,7 @@ import { PATIENCE_MS } from '#test/until.ts'
 const ask = (who: Pick<Caller, 'get'>, query: Record<string, string>) =>
   who.get(`/search?${new URLSearchParams(query).toString()}`)
 
-test('alice finds by meaning what holds none of her words; it is metered, and falls back to words when the model fails', async () => {
+test('semantic search finds texts without the query’s words, is billed, and falls back to keywords on failure', async () => {
   await using embedder = await startEmbedder()
   await using server = await testServer({
     environment: {
@@ -81,7 +81,7 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
   assert.equal(degraded.body.data[0].id, ids.get('b.txt'))
 })
 
-test('Gemini embeds by its own wire; a local engine is taken by itself, costs nothing, and is left alone where embedding is off', async () => {
+test('Gemini uses its own protocol, and a free local engine is chosen automatically unless embedding is off', async () => {
   await using gemini = await startGeminiEmbedder()
   await using ollama = await startOllamaEmbedder()
   const cases = [
@@ -118,7 +118,7 @@ test('Gemini embeds by its own wire; a local engine is taken by itself, costs no
   assert.ok(ollama.requests.slice(asked).every(({ path }) => path !== '/v1/embeddings'))
 })
 
-test('another model comes: what the one before read is found by meaning again', async () => {
+test('after the embedding model changes, earlier documents are found by meaning again', async () => {
   await using embedder = await startEmbedder()
   await using gemini = await startGeminiEmbedder()
   await using database = await testDatabase()

@@ -53,7 +53,7 @@ const folder = async (person: Person, name: string, parent?: string): Promise<st
 const marked = ({ title, snippet, highlights }: Hit): string[] =>
   highlights.map(({ field, start, end }) => (field === 'title' ? title : snippet).slice(start, end))
 
-test('alice finds a file, a note, a repository, a chat, a message and an agent; bob finds nothing', async () => {
+test('a user finds their files, notes, repositories, chats, messages and agents, and others find nothing', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -97,7 +97,7 @@ test('alice finds a file, a note, a repository, a chat, a message and an agent; 
   assert.equal((await alice.get('/search?q=x&types=nonsense')).body.error.code, 'invalid_parameter')
 })
 
-test('what is trashed, deleted, moved or no longer permitted is gone from search at once, and comes back', async () => {
+test('trashed, deleted, moved or forbidden resources leave search at once and come back when restored', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -141,7 +141,7 @@ test('what is trashed, deleted, moved or no longer permitted is gone from search
   assert.deepEqual(await ids(bob, 'wombat'), [])
 })
 
-test('the text of a PDF is found and grepped, and pages of finds hold each once', async () => {
+test('text in a PDF is found by search and grep, and result pages have no duplicates', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const pdf = await put(alice, 'report.pdf', pdfOf(['Quarterly tapir census', 'All is well']))
@@ -167,7 +167,7 @@ test('the text of a PDF is found and grepped, and pages of finds hold each once'
   assert.equal(seen.length, 7)
 })
 
-test('what alice shares bob finds, a folder with all that is in it, until she takes it back', async () => {
+test('shared resources and folder contents are found until the share is revoked', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -191,7 +191,7 @@ test('what alice shares bob finds, a folder with all that is in it, until she ta
   assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
 })
 
-test('a word is found in old rows and new ones, a million of others apart', async () => {
+test('a word is found in old and new rows a million rows apart', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -220,7 +220,7 @@ test('a word is found in old rows and new ones, a million of others apart', asyn
   assert.deepEqual(await titles({ q: 'dig womb', workspace_id: alice.workspaceId }), own)
 })
 
-test('a word that is common among the newest rows is found in those before and in the oldest', async () => {
+test('a word frequent in the newest rows is also found in older ones', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const newest = Array.from({ length: 100 }, (_, i) => 1_290_000 + i * 100)
@@ -248,7 +248,7 @@ test('a word that is common among the newest rows is found in those before and i
   assert.equal(new Set([...hits, ...rest.hits].map(({ id }) => id)).size, newest.length + older.length)
 })
 
-test('words of scripts without spaces are found wherever they stand, alone, left out and in titles', async () => {
+test('words in scripts without spaces are found anywhere, alone, excluded and in titles', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const tea = await put(alice, '笔记.md', '今天我喜欢喝茶和咖啡，用ChatGPT写作。\n')
@@ -277,7 +277,7 @@ test('words of scripts without spaces are found wherever they stand, alone, left
   assert.deepEqual(await ids(long.slice(500, 520)), [book])
 })
 
-test('a snippet is the part of a long text that holds most of the words', async () => {
+test('a snippet is the part of a long text with the most matching words', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const filler = 'Nothing of note was said on that day, and nobody minded. '.repeat(600)

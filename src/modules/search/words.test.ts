@@ -24,7 +24,7 @@ const copied =
   'ORD-2031-5520 jane.roe@example.net 10.20.30.40 v4.5.6 docs/setup/install.md web/api exit-127 vue.js C++ #4711 snake_case_name 1,234.50 a1b2c3d4'
 const runsOf = (text: string): string[] => text.match(/[a-z]+|[0-9]+/gi) ?? []
 
-test('what people copy is found whole, and by each of its words and numbers, in files, messages, chats and agents', async () => {
+test('copied identifiers are found whole and by each word and number, in files, messages, chats and agents', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const text = copied.replaceAll(' ', ', ')
@@ -56,7 +56,7 @@ test('what people copy is found whole, and by each of its words and numbers, in 
     assert.ok(!(await ids(alice, q, 'file')).includes(file), q)
 })
 
-test('questions of nothing but signs, small words or operators are answered', async () => {
+test('queries of only signs, stop words or operators are answered', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const file = await put(alice, 'plain.txt', 'To be or not to be, x-a-1')
@@ -85,7 +85,7 @@ function* identifiers(count: number): Generator<string> {
     }).join('')
 }
 
-test('generated identifiers are found whole, ranked before other spellings, and by each run of letters or digits', async () => {
+test('generated identifiers are found whole, rank before other spellings, and match by each run of letters or digits', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_SEARCHES: '0', UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   const all = [...identifiers(30)]
@@ -124,7 +124,7 @@ function plainForms(): [letter: string, ascii: string][] {
   return [...forms]
 }
 
-test('each Latin letter is found by its plain form and by itself, and the exact spelling ranks first', async () => {
+test('each Latin letter is found by its plain form and its own, and the exact spelling ranks first', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_SEARCHES: '0' } })
   const alice = await server.person('Alice')
   const forms = plainForms()
@@ -169,7 +169,7 @@ test('each Latin letter is found by its plain form and by itself, and the exact 
   )
 })
 
-test('rows of an older server are found as they were, and by all their words once they are written anew', async () => {
+test('rows of an older server stay searchable, and match all their words once rewritten', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const file = await put(alice, 'older.txt', 'Order ORD-2031-5520 from Orléans')

@@ -10,7 +10,7 @@ const share = (type: string, id: string, grantee: object, access = 'view') => ({
   access,
 })
 
-test('alice shares a folder; bob reads what is in it and below, and may not change it; carol gets 404', async () => {
+test('a shared folder’s contents are readable but not writable, and outsiders get 404', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   await together(alice, bob)
@@ -67,7 +67,7 @@ test('alice shares a folder; bob reads what is in it and below, and may not chan
   assert.deepEqual((await bob.get('/shared-with-me')).body.data, [])
 })
 
-test('a share to a workspace is for all in it, and ends with the membership; a key of another workspace has no part in it', async () => {
+test('a share with a workspace covers its members while they belong to it, and no keys of other workspaces', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = await together(alice, bob)
@@ -88,7 +88,7 @@ test('a share to a workspace is for all in it, and ends with the membership; a k
   assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
 })
 
-test('of a chat that was shared with a workspace nobody in it is told who may not read chats there', async () => {
+test('members without chat access don’t see a chat shared with their workspace', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const team = await together(alice, bob, 'viewer')
@@ -119,7 +119,7 @@ test('of a chat that was shared with a workspace nobody in it is told who may no
   assert.deepEqual(await notified(bob), ['Alice shared an agent with you'])
 })
 
-test('what is shared with an address waits for who can show that it is theirs', async () => {
+test('a share with an email address waits for its owner', async () => {
   await using server = await testServer()
   const [alice, bob, mallory] = [
     await server.person('Alice'),
@@ -150,7 +150,7 @@ test('what is shared with an address waits for who can show that it is theirs', 
   assert.equal((await bob.get(`/chats/${chat.id}`)).status, 404)
 })
 
-test('nobody shares what they may not do, what is not theirs, or with whom they do not know', async () => {
+test('users can’t share beyond their permissions, other users’ resources, or with unknown accounts', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const team = await together(alice, bob, 'viewer')
@@ -200,7 +200,7 @@ test('nobody shares what they may not do, what is not theirs, or with whom they 
   assert.equal((await carol.delete('/shares', { share_id: listed.body.data[0].id })).status, 404)
 })
 
-test('sharing is writing: a viewer, a member without share:write and an archived workspace are refused; a viewer of the workspace that was given edit only views', async () => {
+test('sharing needs write access: viewers, members without share:write and archived workspaces are rejected; viewers given edit access only view', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const team = await together(alice, bob, 'viewer')
@@ -236,7 +236,7 @@ test('sharing is writing: a viewer, a member without share:write and an archived
   assert.deepEqual(await refused(alice, share('agent', agent.id, { email: 'y@example.com' })), [409, 'invalid_state'])
 })
 
-test('alice sees what she has shared and with whom, as long as she is in its workspace; nobody else does', async () => {
+test('a user sees the shares they gave while they are in the workspace, and others don’t', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const team = await together(alice, bob, 'owner')
@@ -274,7 +274,7 @@ async function together(
   return id
 }
 
-test('a link that nobody has taken lets nobody in once who shared it may not share it; what was taken before stays', async () => {
+test('an unclaimed link stops working when its creator can no longer share, and claimed shares stay', async () => {
   await using server = await testServer()
   const [alice, bob, carol, dave] = [
     await server.person('Alice'),

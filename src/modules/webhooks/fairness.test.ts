@@ -21,7 +21,7 @@ async function listen(answer: RequestListener) {
   }
 }
 
-test('receivers that never answer take a share of the places: those of one account, in however many workspaces', async () => {
+test('unresponsive receivers of one account, in any number of workspaces, use a limited share of the slots', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.0/8' } })
   let pending = 0
   let most = 0

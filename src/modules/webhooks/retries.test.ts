@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextAttempt } from './retries.ts'
 
-test('eleven retries come ever later and span a day', () => {
+test('eleven retries with growing delays span a day', () => {
   const waits = Array.from({ length: 12 }, (_, i) => nextAttempt(i + 1, undefined, 0))
   assert.deepEqual(waits.slice(0, 3), [5, 30, 120])
   assert.equal(waits[11], null)
@@ -10,7 +10,7 @@ test('eleven retries come ever later and span a day', () => {
   assert.ok(hours > 23 && hours < 25, `${hours} h`)
 })
 
-test('who asks for more time gets it, within bounds', () => {
+test('Retry-After is respected within limits', () => {
   assert.equal(nextAttempt(1, '90', 0), 90)
   assert.equal(nextAttempt(1, '2', 0), 5)
   assert.ok(nextAttempt(1, '999999', 0)! <= 9.6 * 3_600)

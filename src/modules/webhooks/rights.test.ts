@@ -67,7 +67,7 @@ async function team(): Promise<string> {
   return id
 }
 
-test('private addresses are refused, strangers get 404, members 403, and what a key may not read is not sent', async () => {
+test('private addresses are rejected, strangers get 404, members get 403, and events the key can’t read aren’t sent', async () => {
   await using inner = await testServer()
   const dora = await inner.person('Dora')
   assert.equal(
@@ -105,7 +105,7 @@ test('private addresses are refused, strangers get 404, members 403, and what a 
   assert.ok(types.body.data.some(({ type }: { type: string }) => type === 'run.failed'))
 })
 
-test('somebody who points another’s webhook elsewhere gets only events that they may read themselves', async () => {
+test('a user who changes another’s webhook URL receives only events they can read', async () => {
   const make = async (): Promise<string> => {
     const body = { name: 'All', url: 'https://127.0.0.1:9/a', events: ['chat.*'] }
     return (await alice.post('/webhook-endpoints', body)).body.data.id
@@ -124,7 +124,7 @@ test('somebody who points another’s webhook elsewhere gets only events that th
   assert.equal(await sent(turned), 0)
 })
 
-test('bob’s endpoint sends what bob may still read: nothing of what was narrowed away, nothing at all once he is not an admin; carol switches it on for herself', async () => {
+test('an endpoint sends only what its creator can still read, stops when they lose admin, and can be enabled by another admin', async () => {
   await using hook = await receiver()
   const workspaceId = await team()
   const [bob, carol] = [await server.person('Bob Boss'), await server.person('Carol Chief')]

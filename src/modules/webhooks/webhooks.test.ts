@@ -83,7 +83,7 @@ async function settled(endpointId: string, status: string): Promise<any> {
   }
 }
 
-test('an event reaches the address, signed as the standard’s own library verifies it; the secret is shown once', async () => {
+test('deliveries are signed as the standard’s library verifies, and the secret is shown once', async () => {
   await using hook = await receiver()
   const workspaceId = await team()
   const endpoint = await endpointFor(workspaceId, hook.url, ['chat.*'])
@@ -121,7 +121,7 @@ test('an event reaches the address, signed as the standard’s own library verif
   assert.throws(() => new Webhook(endpoint.secret).verify(last.body, last.headers as Record<string, string>))
 })
 
-test('of a secret that is made anew again and again, also twice at once, each signs as long as it was promised; without overlap all end', async () => {
+test('rotated secrets sign for their overlap, even after repeated rotations, and without overlap end at once', async () => {
   await using hook = await receiver()
   const endpoint = await endpointFor(await team(), hook.url, ['chat.*'])
   const at = `/webhook-endpoints/${endpoint.id}`
@@ -152,7 +152,7 @@ test('of a secret that is made anew again and again, also twice at once, each si
   assert.equal((await alice.get(at)).body.data.secret_rotation_ends_at, null)
 })
 
-test('what fails is sent again with the same id; an address that is gone is switched off at once, one that fails for days with a notification', async () => {
+test('failures are retried with the same ID, 410 disables the endpoint at once, and days of failures disable it with a notification', async () => {
   await using hook = await receiver()
   const workspaceId = await team()
   const endpoint = await endpointFor(workspaceId, hook.url, ['agent.created'])
@@ -218,7 +218,7 @@ test('what fails is sent again with the same id; an address that is gone is swit
   )
 })
 
-test('two processes send side by side: each event once, and one that a process took and did not send by the other', async () => {
+test('two processes send each event once, and one resends a delivery that the other lost', async () => {
   await using twin = await server.twin()
   await using hook = await receiver()
   const workspaceId = await team()
@@ -250,7 +250,7 @@ test('two processes send side by side: each event once, and one that a process t
   assert.equal(hook.unread.length, 0)
 })
 
-test('an address that never answers holds up only its own deliveries', async () => {
+test('an unresponsive receiver delays only its own deliveries', async () => {
   await using hook = await receiver()
   const stuck = createServer(() => {})
   await new Promise<void>((resolve) => stuck.listen(0, '127.0.0.1', resolve))
@@ -268,7 +268,7 @@ test('an address that never answers holds up only its own deliveries', async () 
   stuck.close()
 })
 
-test('what was sent is kept for thirty days', async () => {
+test('deliveries are kept for thirty days', async () => {
   await using hook = await receiver()
   const endpoint = await endpointFor(await team(), hook.url, ['chat.created'])
   const at = `/webhook-endpoints/${endpoint.id}`

@@ -40,12 +40,12 @@ const kinds: Readonly<Record<string, (size: number) => [schema: Record<string, u
 }
 
 for (const [kind, make] of Object.entries(kinds)) {
-  test(`an answer is checked against a schema of a few ${kind}`, () => {
+  test(`answers are checked against a schema with a few ${kind}`, () => {
     const [schema, answer] = make(4)
     assert.match(mismatch(schema, JSON.stringify(answer)) ?? 'it matches', /must|required|is not valid/)
   })
 
-  test(`a schema of very many ${kind} is left to the provider`, () => {
+  test(`schemas with very many ${kind} are left to the provider`, () => {
     for (const size of [5_000, 60_000]) {
       const [schema, answer] = make(size)
       assert.equal(mismatch(schema, JSON.stringify(answer)), null)
@@ -53,7 +53,7 @@ for (const [kind, make] of Object.entries(kinds)) {
   })
 }
 
-test('a long answer is checked as far as the work for it is bounded', () => {
+test('checking a long answer takes bounded work', () => {
   const row = {
     type: 'object',
     properties: { name: { type: 'string' }, size: { type: 'number' } },

@@ -29,7 +29,7 @@ const section = fc.oneof(
     ]),
 )
 
-test('deltas are whole code points, and joined they are the message', () => {
+test('deltas are whole code points and concatenate to the message', () => {
   fc.assert(
     fc.property(fc.array(section, { maxLength: 8 }), (sections) => {
       const answer = new AgentAnswer('M')
@@ -55,7 +55,7 @@ test('deltas are whole code points, and joined they are the message', () => {
   )
 })
 
-test('half a character at the very end is shown as what it is', () => {
+test('a lone surrogate at the very end is shown as a replacement character', () => {
   const answer = new AgentAnswer('M')
   const facts = [...answer.add({ type: 'text', text: 'a\ud83d' }), ...answer.end()]
   assert.deepEqual(
@@ -65,7 +65,7 @@ test('half a character at the very end is shown as what it is', () => {
   assert.deepEqual(answer.parts, [{ type: 'text', text: 'a\ufffd' }])
 })
 
-test('a title is the first line with words, cut at a word', () => {
+test('a title is the first line with text, cut at a word', () => {
   assert.equal(titleOf('\n\n## Plan the  trip\nto the sea'), 'Plan the trip')
   assert.equal(titleOf('   \n'), null)
   const long = titleOf('word '.repeat(30))!
@@ -73,7 +73,7 @@ test('a title is the first line with words, cut at a word', () => {
   assert.equal([...titleOf('🦄'.repeat(80))!].length, 60)
 })
 
-test('an assistant message becomes one message per step, and no call is left without its result', () => {
+test('an assistant message becomes one message per step, and every call gets a result', () => {
   const content: Part[] = [
     { type: 'text', text: 'Let me look.' },
     { type: 'tool_call', id: 'a', name: 'look', arguments: '{}' },
@@ -105,7 +105,7 @@ test('an assistant message becomes one message per step, and no call is left wit
   })
 })
 
-test('where nobody names a model, the own key comes before what is free, and a simulated one last', () => {
+test('the default model prefers own keys, then free models, and simulated ones last', () => {
   // Fields that distinguish models in this test.
   const listed = (slug: string, billing: string, releasedAt: string | null = null) =>
     ({

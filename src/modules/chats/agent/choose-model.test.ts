@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, caller, testServer } from '#test/server.ts'
 
-test('alice sees which model answers where she chose none, and it does: the one of her settings, else of the instance, else one that she may use', async () => {
+test('without a chosen model, the shown and used model comes from settings, then the instance, then the usable models', async () => {
   await using server = await testServer({ environment: { UK_SIM: 'on' } })
   await using other = await server.twin({ UK_DEFAULT_MODEL: 'sim/script' })
   const alice = await server.person('Alice')
@@ -39,7 +39,7 @@ test('alice sees which model answers where she chose none, and it does: the one 
   assert.equal((await seen(bob)).status, 404)
 })
 
-test('bob sees which model answers him in a chat that alice lets him write in, and it does; who may only read it sees none', async () => {
+test('a user a chat is shared with sees the model that answers them; viewers see none', async () => {
   await using server = await testServer({ environment: { UK_SIM: 'on' } })
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')

@@ -39,7 +39,7 @@ const permanent = {
 } as const
 
 for (const [reason, behavior] of Object.entries(permanent))
-  test(`after ${reason} another model is the default, in every process, until the model answers again`, async () => {
+  test(`after ${reason}, every process defaults to another model until the first one answers again`, async () => {
     // Two providers; the first choice has the newest model.
     const endpoints = []
     for (const [i, slug] of ['first', 'second'].entries())
@@ -80,7 +80,7 @@ for (const [reason, behavior] of Object.entries(permanent))
     }
   })
 
-test('a failing model that the instance names is not the default while another works', async () => {
+test('a failing instance default isn’t used while another model works', async () => {
   await using named = await server.twin({ UK_DEFAULT_MODEL: 'first/gpt-4o' })
   const { id } = await bring(person, vendor, 'first', { test: false, models: [{ id: 'gpt-4o' }] })
   await until(

@@ -12,7 +12,7 @@ const asks = {
   'agents.create': 'ask',
 }
 
-test('alice lets an agent use a tool from here on: for her messages in this chat alone, until she takes it back or the agent changes', async () => {
+test('a remembered approval covers alice’s messages in this chat until she revokes it or the agent changes', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 5, note: 'to talk' })
@@ -129,7 +129,7 @@ test('alice lets an agent use a tool from here on: for her messages in this chat
   assert.deepEqual(names.toSorted(), ['eight', 'seven', 'three'].toSorted())
 })
 
-test('no agent allows itself a tool, and no run that nobody watches is spared the question', async () => {
+test('agents can’t approve their own tools, and unwatched runs still need approval', async () => {
   await using server = await testServer()
   const alice: Person = await server.person('Alice')
   const policies = tools({ 'drive.create_folder': 'ask', 'chats.actions': 'allow', 'chats.approvals': 'allow' })
@@ -162,7 +162,7 @@ test('no agent allows itself a tool, and no run that nobody watches is spared th
   await alice.delete(`/chats/${chat}/goal`)
 })
 
-test('a tool of an outside server that has come to say that it is something else is asked about again, allowed here or once', async () => {
+test('an approval ends when an external tool’s definition changes', async () => {
   await using outside = await startOutsideMcp()
   await using server = await testServer({
     environment: { UK_FETCH_ALLOW: '127.0.0.1', UK_UPSTREAM_ALLOW: '127.0.0.1' },

@@ -26,7 +26,7 @@ const tasksOf = async (chat: string, who: Caller = alice): Promise<any[]> =>
   (await who.get(`/chats?parent_chat_id=${chat}`)).body.data
 const runOf = async (chat: string, who: Caller = alice) => (await who.get(`/chats/${chat}/runs`)).body.data[0]
 
-test('an agent hands a task to another, which does it in a chat of its own; what it cost is a part of what the run cost', async () => {
+test('a delegated task runs in a separate chat, and its cost is included in the run’s', async () => {
   const helper = await agentOf('Helper', { description: 'writes files', tools: tools({ 'drive.upload': 'allow' }) })
   const boss = await agentOf('Boss', over(helper))
   const chat = await chatOf(boss)
@@ -71,7 +71,7 @@ test('an agent hands a task to another, which does it in a chat of its own; what
   assert.equal((await alice.get(`/chats/${child.id}`)).status, 404)
 })
 
-test('nobody gets by way of another agent what he may not do himself, and no task comes back to who handed it on', async () => {
+test('delegation can’t widen permissions or loop back to the delegating agent', async () => {
   const bold = tools({ 'chats.create': 'allow', do: 'allow', 'chats.list': 'allow' })
   const helper = await agentOf('Bold', { tools: bold })
   const boss = await agentOf('Timid', { ...over(helper), tools: tools({ 'chats.create': 'deny' }) })
@@ -117,7 +117,7 @@ test('nobody gets by way of another agent what he may not do himself, and no tas
   assert.deepEqual([self.status, self.body.error.param], [400, 'subagents.0.agent_id'])
 })
 
-test('a task has what is left of the budget of its run, and of its chat', async () => {
+test('a task can spend what remains of its run’s and chat’s budgets', async () => {
   const helper = await agentOf('Spender')
   const boss = await agentOf('Saver', over(helper))
   const chat = await chatOf(boss)
@@ -135,7 +135,7 @@ test('a task has what is left of the budget of its run, and of its chat', async 
   assert.deepEqual([below.cost_usd, run.cost_usd], [null, 0.09001])
 })
 
-test('a task that waits for a person lets the run above it rest; both go on by themselves once it is decided', async () => {
+test('a task waiting for approval pauses its parent run, and both resume after the decision', async () => {
   const helper = await agentOf('Asker', { tools: tools({ 'chats.create': 'ask' }) })
   const boss = await agentOf('Waiter', over(helper, 'ask'))
   const chat = await chatOf(boss)
@@ -160,7 +160,7 @@ test('a task that waits for a person lets the run above it rest; both go on by t
   assert.equal(titles.filter((title: string) => title === 'asked for below').length, 1)
 })
 
-test('who stops a run stops the tasks below it, those that wait for a person included', async () => {
+test('stopping a run stops its tasks, including those waiting for approval', async () => {
   const slow = await agentOf('Slow')
   const middle = await agentOf('Middle', over(slow))
   const boss = await agentOf('Top', over(middle))
@@ -186,7 +186,7 @@ test('who stops a run stops the tasks below it, those that wait for a person inc
     )
 })
 
-test('a task that failed is tried again by a person: it is theirs then, and goes on though the run above it is over', async () => {
+test('a user can retry a failed task, and it continues after the parent run has ended', async () => {
   const helper = await agentOf('Unlucky')
   const boss = await agentOf('Done', over(helper))
   const chat = await chatOf(boss)
@@ -200,7 +200,7 @@ test('a task that failed is tried again by a person: it is theirs then, and goes
   assert.deepEqual([status, attempt, error.message], ['failed', 2, output.error.message], again.text)
 })
 
-test('a server is killed while a task is under way: both runs go on in another, and the task is handed on once', async () => {
+test('when a server is killed during a task, another resumes both runs and delegates once', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
   await using here = await testServer({ database: doomed.database })

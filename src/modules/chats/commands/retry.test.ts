@@ -16,7 +16,7 @@ async function failed(chat: string, more: object = {}): Promise<string> {
 }
 const answer = ({ status, body }: { status: number; body: any }) => [status, body.data?.model, body.data?.run.attempt]
 
-test('a run that failed is tried again with the model that alice names', async () => {
+test('a failed run can be retried with a named model', async () => {
   const id = await made('/chats', { model: 'sim/script' })
   const at = await failed(id)
   const [unknown, sent] = await Promise.all(
@@ -29,14 +29,14 @@ test('a run that failed is tried again with the model that alice names', async (
   assert.deepEqual([...answer(again), again.body.data.text], [200, 'sim/echo', 2, failing])
 })
 
-test('alice gives her chat another model after a failure; a retry answers with that one', async () => {
+test('a retry uses the chat’s new model after a change', async () => {
   const chat = await made('/chats', { model: 'sim/script' })
   const at = await failed(chat)
   assert.equal((await beyond.patch(`/chats/${chat}`, { model: 'sim/echo' })).status, 200)
   assert.deepEqual(answer(await alice.post(at, {})), [200, 'sim/echo', 2])
 })
 
-test('the model of a chat’s agent, and that of alice’s settings, are chosen anew as the chat’s own is', async () => {
+test('a retry uses the current model of the chat’s agent or of the user’s settings', async () => {
   const agent = await made('/agents', { name: 'Helper', model: 'sim/script' })
   const ofAgent = await failed(await made('/chats', { agent_id: agent }))
   assert.equal((await alice.patch(`/agents/${agent}`, { model: 'sim/echo' })).status, 200)
@@ -48,7 +48,7 @@ test('the model of a chat’s agent, and that of alice’s settings, are chosen 
   assert.deepEqual(answer(await alice.post(ofSettings, {})), [200, 'sim/echo', 2])
 })
 
-test('a message that named a model keeps it in each retry, whatever its chat has by then; one named in a retry is of that attempt alone', async () => {
+test('a model named in the message is kept for retries, and one named in a retry applies only to that attempt', async () => {
   const chat = await made('/chats', { model: 'sim/echo' })
   for (const path of ['messages', 'messages/stream']) {
     const body = { content: failing, model: 'sim/script' }
@@ -79,7 +79,7 @@ test('a message that named a model keeps it in each retry, whatever its chat has
   }
 })
 
-test('a task that was handed to an agent is tried again with the model that the agent has by then', async () => {
+test('retrying a delegated task uses the agent’s current model', async () => {
   const helper = await made('/agents', { name: 'Helper', model: 'sim/script' })
   const boss = await made('/agents', {
     name: 'Boss',
@@ -95,7 +95,7 @@ test('a task that was handed to an agent is tried again with the model that the 
   assert.deepEqual(answer(await alice.post(`/chats/${task.id}/runs/${run.id}/retry`, {})), [200, 'sim/echo', 2])
 })
 
-test('a retry without a model is refused as a message is: of what has not failed, by strangers, where none can be used', async () => {
+test('a retry is rejected for runs that haven’t failed, for strangers, and when no model is usable', async () => {
   const chat = await made('/chats', { model: 'sim/script' })
   const at = await failed(chat)
   assert.equal((await bob.post(at, {})).status, 404)

@@ -31,7 +31,7 @@ async function branched(): Promise<{ chat: string; first: string; left: string; 
   return { chat, first, left, right }
 }
 
-test('alice copies a chat into the team with every branch; what she says in either stays out of the other, and the copy cost nothing', async () => {
+test('a copy to a team has every branch, is independent of the original, and costs nothing', async () => {
   const { chat, left } = await branched()
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   const copied = await alice.post(`/chats/${chat}/copy-to-workspace`, { workspace_id: team })
@@ -57,7 +57,7 @@ test('alice copies a chat into the team with every branch; what she says in eith
   assert.equal((await alice.get(`/chats/${chat}`)).body.data.head_message_id === left, false)
 })
 
-test('a fork holds what leads to its message and names where it comes from; bob, who only reads the chat, takes it home', async () => {
+test('a fork has the messages up to its origin, and a reader can fork into their own workspace', async () => {
   const { chat, first, left } = await branched()
   await alice
     .post('/shares', { resource_type: 'chat', resource_id: chat, grantee: { email: bob.email } })
@@ -86,7 +86,7 @@ test('a fork holds what leads to its message and names where it comes from; bob,
   assert.deepEqual(await texts(alice, short.id), ['user: one', 'assistant: one'])
 })
 
-test('a copy to another agent speaks as that agent from then on', async () => {
+test('a copy to another agent uses that agent from then on', async () => {
   const { chat } = await branched()
   const script = JSON.stringify({ steps: [{ text: 'I am the other' }] })
   const agent = (await alice.post('/agents', { name: 'Other', model: 'sim/script' })).body.data
@@ -97,7 +97,7 @@ test('a copy to another agent speaks as that agent from then on', async () => {
   assert.equal((await alice.post(`/chats/${chat}/copy-to-agent`, { agent_id: bob.id })).body.error.param, 'agent_id')
 })
 
-test('a compacted chat goes on from its summary alone, which cost something of its own; the old branch stays', async () => {
+test('a compacted chat continues from its summary, whose cost is separate, and the old branch stays', async () => {
   const { chat, right } = await branched()
   const compacted = await alice.post(`/chats/${chat}/compact`, {})
   assert.equal(compacted.status, 200, compacted.text)
@@ -120,7 +120,7 @@ test('a compacted chat goes on from its summary alone, which cost something of i
   assert.deepEqual([archived.status, archived.body.error?.code], [409, 'invalid_state'], archived.text)
 })
 
-test('a transcript comes as Markdown, JSON and a page whose words cannot become tags; attachments are in it', async () => {
+test('transcripts export as Markdown, JSON and escaped HTML, with attachments', async () => {
   const chat = (await alice.post('/chats', { model: 'sim/echo', title: 'Café <script>' })).body.data.id
   const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   await say(alice, chat, [

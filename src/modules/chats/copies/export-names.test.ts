@@ -13,7 +13,7 @@ after(() => server[Symbol.asyncDispose]())
 const CHARACTERS = ['😀', '👨‍👩‍👧‍👦', 'e\u0301', '🇩🇪', '请']
 
 for (const format of ['markdown', 'json', 'html'])
-  test(`a chat is exported as ${format} whatever character is at the end of the file name`, async () => {
+  test(`a chat exports as ${format} whatever character ends its file name`, async () => {
     for (const character of CHARACTERS)
       for (const length of [80 - character.length, 79, 80]) {
         const title = `${'x'.repeat(length)}${character} notes`
@@ -26,7 +26,7 @@ for (const format of ['markdown', 'json', 'html'])
       }
   })
 
-test('the title made from a first message keeps its last character whole', async () => {
+test('a title made from a message keeps its last character whole', async () => {
   for (const character of CHARACTERS)
     for (let length = 59 - character.length; length <= 60; length++) {
       const content = `${'y'.repeat(length)}${character}${'z'.repeat(60)}`

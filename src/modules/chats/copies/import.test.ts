@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { upload } from '#test/drive/drive.ts'
 import { testServer } from '#test/server.ts'
 
-test('an import keeps to the rights of its caller, and to the order of what it is given', async () => {
+test('an import respects the caller’s permissions and the message order', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -58,7 +58,7 @@ test('an import keeps to the rights of its caller, and to the order of what it i
   assert.notEqual((await alice.post('/chats/import', chat)).body.data.id, both[0]!.body.data.id)
 })
 
-test('a file that several messages name goes along once, and no chat names files without end', async () => {
+test('a file referenced by several messages is attached once, and the number of references is limited', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id

@@ -30,7 +30,7 @@ async function turning(chat: string) {
   }
 }
 
-test('a goal goes on until its judge is content: each turn is a run, and each verdict has a cost of its own', async () => {
+test('a goal continues until the judge is satisfied, with one run per turn and a separate cost per verdict', async () => {
   const chat = await made()
   const second = judgedBy({ achieved: true, feedback: 'All is there.' })
   const objective = judgedBy({ achieved: false, progress: true, feedback: second })
@@ -70,7 +70,7 @@ test('a goal goes on until its judge is content: each turn is a run, and each ve
   assert.equal((await alice.get(`/chats/${chat}/cost`)).body.data.cost_usd, all)
 })
 
-test('a goal that gets nowhere is stalled after three attempts, and one of few turns is exhausted by them', async () => {
+test('a goal stalls after three turns without progress, and is exhausted at its turn limit', async () => {
   const idle = await made('sim/echo')
   await alice.post(`/chats/${idle}/goal`, { objective: 'Find the end of pi.' })
   const stalled = await over(idle)
@@ -95,7 +95,7 @@ test('a goal that gets nowhere is stalled after three attempts, and one of few t
   assert.deepEqual([again.status, again.turns_used, again.exhausted_by], ['exhausted', 2, 'turns'])
 })
 
-test('a goal stops where its money or its time is used up', async () => {
+test('a goal stops at its cost or time limit', async () => {
   const poor = await made()
   await alice.post(`/chats/${poor}/goal`, { objective: judgedBy({ achieved: false }), max_cost_usd: 0.000001 })
   const broke = await over(poor)
@@ -120,7 +120,7 @@ test('a goal stops where its money or its time is used up', async () => {
   assert.deepEqual([later.status, later.exhausted_by, later.turns_used], ['exhausted', 'time', 2])
 })
 
-test('a stop of its run ends a goal, and so does its end; there must be one', async () => {
+test('stopping its run or ending it ends a goal, and without a goal both fail', async () => {
   const chat = await made()
   for (const asked of [
     alice.get(`/chats/${chat}/goal`),
@@ -170,7 +170,7 @@ test('a stop of its run ends a goal, and so does its end; there must be one', as
   assert.equal((await stranger.get(`/app/chat-goals/${chat}`)).status, 404)
 })
 
-test('whoever follows the chat sees a goal come nearer: each turn, each verdict and the end', async () => {
+test('subscribers see each turn, each verdict and the end of a goal', async () => {
   const chat = await made()
   const following = readEvents(alice, `/realtime/subscribe?channels=chat:${chat}`)
   await following.next()
@@ -206,7 +206,7 @@ async function pursued(who: Caller, workspace_id: string): Promise<string> {
   return chat
 }
 
-test('no turn begins in a workspace that was archived meanwhile, nor for somebody who is no longer in it', async () => {
+test('no turn starts in an archived workspace or for a former member', async () => {
   const { id: team } = (await alice.post('/workspaces', { name: 'Closing' })).body.data
   const bob = await server.person('Bob')
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
@@ -222,7 +222,7 @@ test('no turn begins in a workspace that was archived meanwhile, nor for somebod
   for (const chat of [hers, his]) assert.equal((await alice.get(`/chats/${chat}/messages`)).body.data.length, 2)
 })
 
-test('a chat with a goal is not archived, also between two turns; trashing it ends the goal', async () => {
+test('a chat with a goal can’t be archived, even between turns, and trashing it ends the goal', async () => {
   const chat = await made()
   // Turns end at once, but the judge takes a minute.
   const objective = script({ text: script({ delay_ms: 60_000 }) })
@@ -237,7 +237,7 @@ test('a chat with a goal is not archived, also between two turns; trashing it en
   assert.equal((await alice.post(`/chats/${chat}/archive`)).status, 200)
 })
 
-test('an answer of the judge that is not a verdict does not count as one', () => {
+test('a judge’s answer without a verdict doesn’t count as one', () => {
   for (const text of ['', 'yes', '{"achieved": "yes"}', '{achieved: true}', '[true]', `{${'{'.repeat(100_000)}`]) {
     const { achieved, progress } = verdictOf(text)
     assert.deepEqual({ achieved, progress }, { achieved: false, progress: false })

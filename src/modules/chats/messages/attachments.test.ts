@@ -56,7 +56,7 @@ const files = async (who: Caller, chat: string) =>
 /** Messages of the provider's last request. */
 const asked = () => vendor.requests.findLast(({ method }) => method === 'POST')!.json().messages
 
-test('alice sends files of her drive: the model gets the picture, the text and what a document says, as they were then', async () => {
+test('drive files in a message reach the model as images, text and document text, as of sending', async () => {
   const picture = await stored(alice, pixel, 'dot.png')
   const notes = await stored(alice, Buffer.from('buy milk\n'), 'notes.txt')
   const letter = await stored(alice, await docxOf('<w:p><w:r><w:t>Dear Bob</w:t></w:r></w:p>'), 'letter.docx')
@@ -87,7 +87,7 @@ test('alice sends files of her drive: the model gets the picture, the text and w
   assert.equal(json.messages[0].content[1].source.data, pixel.toString('base64'))
 })
 
-test('a file that the sender may not read is not there; folders, the trash and what is too large are refused', async () => {
+test('unreadable files return 404, and folders, trashed and oversized files are rejected', async () => {
   const hers = await stored(alice, Buffer.from('secret'), 'secret.txt')
   const his = await chatOf(bob)
   const stolen = await send(bob, his, part('file', hers))
@@ -111,7 +111,7 @@ test('a file that the sender may not read is not there; folders, the trash and w
   assert.equal((await send(key, chat, part('file', small))).body.error.code, 'missing_scope')
 })
 
-test('who takes a chat to another workspace takes its files along, where they may write files; they outlive the first ones', async () => {
+test('moving a chat copies its files where the user can write files, and the copies outlive the originals', async () => {
   const picture = await stored(alice, pixel, 'kept.png')
   const chat = await chatOf(alice)
   await sent(alice, chat, { type: 'text', text: 'look' }, part('image', picture))
@@ -151,7 +151,7 @@ test('who takes a chat to another workspace takes its files along, where they ma
   assert.equal((await bob.get(`/drive/files/${his.file_id}`)).status, 200)
 })
 
-test('a file from another workspace is copied to the one of the chat; what was deleted is told, and the answer comes all the same', async () => {
+test('a file from another workspace is copied to the chat’s, and deleted files are noted in the request', async () => {
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   const mine = await stored(alice, Buffer.from('only once, and then gone'), 'gone.txt')
   const chat = await chatOf(alice, { model: 'vendor/gpt-4o', workspace_id: team })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Caller, testServer } from '#test/server.ts'
 
-test('alice pins chats for herself: bob of the same workspace sees none of it, and carol, who cannot read one, pins nothing', async () => {
+test('pins are private to the user, and unreadable chats can’t be pinned', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const made = async (workspace_id: string): Promise<string> =>

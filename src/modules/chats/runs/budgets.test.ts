@@ -43,7 +43,7 @@ function refusedBy({ status, body }: Answer, budget: string, subject: string): {
   return details
 }
 
-test('a chat has a budget: what was spent before counts, no call crosses it, and a bigger one lets the run be tried again', async () => {
+test('a chat’s budget counts earlier spend, no call exceeds it, and raising it allows a retry', async () => {
   const chat = await made('/chats', { model: 'sim/echo' })
   assert.deepEqual([chat.max_cost_usd, chat.spent_usd], [null, 0])
   assert.equal((await say(chat.id, words(100))).status, 200)
@@ -71,7 +71,7 @@ test('a chat has a budget: what was spent before counts, no call crosses it, and
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'max_cost_usd'])
 })
 
-test('a run and a goal have budgets of their own, and stop at the chat’s', async () => {
+test('runs and goals have separate budgets and also stop at the chat’s', async () => {
   const chat = await made('/chats', { model: 'sim/echo', max_cost_usd: 0.01 })
   const refused = await say(chat.id, words(10), { max_cost_usd: 0.002 })
   const [run] = (await alice.get(`/chats/${chat.id}/runs`)).body.data
@@ -88,7 +88,7 @@ test('a run and a goal have budgets of their own, and stop at the chat’s', asy
   assert.deepEqual([goal.status, goal.error.code, goal.error.details.budget], ['failed', 'budget_reached', 'chat'])
 })
 
-test('an agent has a budget per period: two processes hold it in twenty chats at once; nobody lifts it from outside', async () => {
+test('an agent’s period budget holds across twenty chats and two processes, and outsiders can’t raise it', async () => {
   const agent = await made('/agents', { name: 'Dear', model: 'sim/echo' })
   const first = await made('/chats', { agent_id: agent.id })
   assert.equal((await say(first.id, words(100))).status, 200)
@@ -119,7 +119,7 @@ test('an agent has a budget per period: two processes hold it in twenty chats at
   assert.deepEqual([lifted.status, lifted.body.error.param], [403, 'spend_cap_usd'])
 })
 
-test('the workspace’s budget holds in its chats, in both processes', async () => {
+test('the workspace budget applies to chats in both processes', async () => {
   const team = await made('/workspaces', { name: 'Team', spend_cap_usd: 0.005 })
   const chats = await Promise.all(
     Array.from({ length: 10 }, () => made('/chats', { workspace_id: team.id, model: 'sim/echo' })),
@@ -130,7 +130,7 @@ test('the workspace’s budget holds in its chats, in both processes', async () 
   assert.ok((await read(`/workspaces/${team.id}`)).spent_usd <= 0.005)
 })
 
-test('what an agent’s tools spend counts for its run and chat; what they begin is a part of its cost', async () => {
+test('spend by an agent’s tools counts toward its run and chat', async () => {
   const tools = ['inference.text', 'chats.send'].map((name) => ({ name, policy: 'allow' }))
   const agent = await made('/agents', { name: 'Spender', model: 'sim/script', tools })
   const chat = await made('/chats', { agent_id: agent.id, max_cost_usd: 0.05 })
@@ -169,7 +169,7 @@ test('what an agent’s tools spend counts for its run and chat; what they begin
   assert.equal((await read(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + asked).toFixed(9)))
 })
 
-test('what is left to the sender is told to them, and to nobody else who reads the chat, whether a run or its tool was refused', async () => {
+test('only the sender sees the remaining balance when a run or tool is rejected', async () => {
   const bob = await server.person('Bob, who pays')
   const team = await made('/workspaces', { name: 'Readers' }, bob)
   const invitation = { email: alice.email, role: 'admin' }
@@ -258,7 +258,7 @@ test('what is left to the sender is told to them, and to nobody else who reads t
   assert.equal((await bob.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error, null)
 })
 
-test('who is shown a chat learns what its own budgets leave, and not what those of its workspace or agent do', async () => {
+test('chat readers see the chat’s remaining budget but not the workspace’s or agent’s', async () => {
   const team = await made('/workspaces', { name: 'Closed', spend_cap_usd: 0.001, spend_cap_period: 'week' })
   const agent = await made('/agents', {
     name: 'Spent',
@@ -300,7 +300,7 @@ test('who is shown a chat learns what its own budgets leave, and not what those 
   )
 })
 
-test('agents that hand on to one another come to an end', async () => {
+test('delegation between agents is limited in depth', async () => {
   const tools = [{ name: 'chats.send', policy: 'allow' }]
   const agent = await made('/agents', { name: 'Caller', model: 'sim/script', tools })
   const chats = await Promise.all(Array.from({ length: 7 }, () => made('/chats', { agent_id: agent.id })))
@@ -313,7 +313,7 @@ test('agents that hand on to one another come to an end', async () => {
   assert.equal(refused.content.at(-1).output.error.code, 'limit_reached')
 })
 
-test('on one’s own key a run that nothing caps has cost what its provider says, whatever was held for it; nobody bears the rest', async () => {
+test('an uncapped run on an own key costs what the provider reports', async () => {
   const house = [{ id: 'house/unpriced', price: { prompt: '0.001', completion: '0.002' } }, { id: 'house/priced' }]
   await using vendor = await startOpenRouter({ models: house })
   await made('/ai-gateway/provider-endpoints', {

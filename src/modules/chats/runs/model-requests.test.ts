@@ -30,7 +30,7 @@ async function ran(alice: Person) {
   return { chat, run: run.id as string, message }
 }
 
-test('what a run asked its model and what was said is kept sealed, whole enough to play the run again, and goes with its chat', async () => {
+test('model requests and answers are stored sealed, can be replayed, and are deleted with their chat', async () => {
   await using server = await testServer()
   const { engine } = server.app
   const { pool } = engine.postgres
@@ -73,7 +73,7 @@ test('what a run asked its model and what was said is kept sealed, whole enough 
   assert.equal((await pool.query('select from model_requests')).rowCount, 0)
 })
 
-test('with UK_REQUEST_RETENTION_DAYS=0 nothing of it is kept, and what was kept before goes', async () => {
+test('with UK_REQUEST_RETENTION_DAYS=0 nothing is stored, and earlier requests are deleted', async () => {
   await using server = await testServer({ environment: { UK_REQUEST_RETENTION_DAYS: '0' } })
   const { engine } = server.app
   const { run } = await ran(await server.person('Alice'))

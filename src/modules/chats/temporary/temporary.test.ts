@@ -32,7 +32,7 @@ const ids = async (who: Caller, path: string): Promise<string[]> =>
   (await who.get(path)).body.data.map(({ id }: { id: string }) => id)
 const rowsOf = (text: string, values: unknown[] = []) => server.app.engine.postgres.pool.query(text, values)
 
-test('what alice says in a temporary chat nobody else finds: not in lists, search, events or what runs keep; kept, it is a chat like any other', async () => {
+test('temporary chats are hidden from lists, search, events and logs, and become normal when kept', async () => {
   const chat = await temporary()
   assert.equal(chat.temporary, true)
   assert.equal(Date.parse(chat.expires_at) - Date.parse(chat.created_at), 86_400_000)
@@ -79,7 +79,7 @@ test('what alice says in a temporary chat nobody else finds: not in lists, searc
   assert.ok((await until(heard, (all) => all.some((one) => one.includes(chat.id)))).length > 0)
 })
 
-test('no workspace hears of a temporary chat that is deleted before its events are carried', async () => {
+test('workspaces get no events of a temporary chat deleted before its events are sent', async () => {
   const told = async (id: string) =>
     (await rowsOf('select from changes where channel = $1 and data::text like $2', [`workspace:${shop}`, `%${id}%`]))
       .rowCount
@@ -105,7 +105,7 @@ test('no workspace hears of a temporary chat that is deleted before its events a
   assert.equal(await told(chat.id), 0)
 })
 
-test('no workspace hears of one that is deleted while its events are being carried', async () => {
+test('workspaces get no events of a temporary chat deleted while its events are being sent', async () => {
   const { db, pool } = server.app.engine.postgres
   const relay = await pool.connect()
   let chat: { id: string }
@@ -141,7 +141,7 @@ test('no workspace hears of one that is deleted while its events are being carri
   assert.equal(await told(chat.id), 0)
 })
 
-test('a day after its last message it is deleted for good with its tasks and answers; one that runs or was kept stays', async () => {
+test('a temporary chat is deleted a day after its last message, unless a run is active or it was kept', async () => {
   const helper = await made('/agents', { workspace_id: shop, name: 'Helper', model: 'sim/script' })
   const boss = await made('/agents', {
     workspace_id: shop,
@@ -197,7 +197,7 @@ test('a day after its last message it is deleted for good with its tasks and ans
   assert.equal((await alice.get(`/chats/${fresh.id}`)).status, 404)
 })
 
-test('a task that is handed on while its chat is being kept is kept with it', async () => {
+test('a task delegated while its chat is being kept is kept too', async () => {
   const helper = await made('/agents', { workspace_id: shop, name: 'Kept helper', model: 'sim/script' })
   const subagents = [{ agent_id: helper.id, policy: 'ask' }]
   const boss = await made('/agents', { workspace_id: shop, name: 'Kept boss', model: 'sim/script', subagents })
@@ -230,7 +230,7 @@ test('a task that is handed on while its chat is being kept is kept with it', as
   assert.equal(child.temporary, false)
 })
 
-test('no automation speaks in a temporary chat, and who leaves its workspace or holds a key to another does not reach it', async () => {
+test('automations can’t post in a temporary chat, and former members and other keys can’t reach it', async () => {
   const agent = await made('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/echo' })
   const chat = await temporary()
   const automation = (who: Caller) =>
@@ -258,7 +258,7 @@ test('no automation speaks in a temporary chat, and who leaves its workspace or 
   assert.equal((await bob.get(`/chats/${bobs.id}`)).status, 404)
 })
 
-test('the request log shows a temporary chat to its account alone, also once it is deleted', async () => {
+test('the request log shows a temporary chat only to its account, even after deletion', async () => {
   const carol = await server.person('Carol')
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 5 })
   const team = (await made('/workspaces', { name: 'Bakery' }, bob)).id

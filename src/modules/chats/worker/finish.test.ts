@@ -7,7 +7,7 @@ import { caller, testServer } from '#test/server.ts'
 import { becomes, until } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
-test('of twenty runs that end at once, one whose chat somebody holds keeps nobody waiting, and ends when it is free', async () => {
+test('twenty runs end together, and one with a locked chat delays none of the others', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { db } = server.app.engine.postgres
@@ -53,7 +53,7 @@ test('of twenty runs that end at once, one whose chat somebody holds keeps nobod
   assert.equal(rows[0]!.n, 20)
 })
 
-test('a provider that another process disables in the middle of an answer is not heard any further: the run fails and keeps what was said', async () => {
+test('disabling a provider in another process fails its current run and keeps the partial answer', async () => {
   await using vendor = await startOpenAI()
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   await using twin = await server.twin()

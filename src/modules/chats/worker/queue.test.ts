@@ -9,7 +9,7 @@ import { until } from '#test/until.ts'
 const { server, alice, beyond } = await twoServers()
 const { made, begun, runOf, ended } = chatting(alice)
 
-test('messages to a busy chat wait their turn, are refused, or take it', async () => {
+test('a message to a busy chat is queued, rejected, or interrupts the run', async () => {
   const chat = await made()
   const first = await begun(chat)
   const busy = await alice.post(`/chats/${chat}/messages`, { content: 'x', on_busy: 'reject' })
@@ -63,7 +63,7 @@ test('messages to a busy chat wait their turn, are refused, or take it', async (
   assert.deepEqual([dropped.run.status, dropped.status, dropped.text], ['cancelled', 'incomplete', ''])
 })
 
-test('a run that waits can be stopped alone, and is followed from before its beginning', async () => {
+test('a queued run can be stopped alone and followed before it starts', async () => {
   const chat = await made()
   const first = await begun(chat)
   const waits = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'second' }), background: true }))
@@ -78,7 +78,7 @@ test('a run that waits can be stopped alone, and is followed from before its beg
   assert.equal(joined(await reading), 'second')
 })
 
-test('a retry that waits says why, and one that is stopped then has begun nothing', async () => {
+test('a queued retry shows why it waits, and starts nothing if stopped', async () => {
   const chat = await made()
   const failing = script({ text: 'x' }, { error: { type: 'server_error', message: 'no' } })
   const { run_id: run } = (await alice.post(`/chats/${chat}/messages`, { content: failing })).body.error.details
@@ -91,7 +91,7 @@ test('a retry that waits says why, and one that is stopped then has begun nothin
   await alice.post(`/chats/${chat}/stop`)
 })
 
-test('a message waits with its sender’s rights, and is not answered for whoever has left', async () => {
+test('a queued message keeps its sender’s permissions, and isn’t answered if the sender has left', async () => {
   const bob = await server.person('Bob')
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
@@ -110,7 +110,7 @@ test('a message waits with its sender’s rights, and is not answered for whoeve
   assert.equal((await bob.get(`/chats/${chat}`)).status, 404)
 })
 
-test('a message of a key that was revoked while it waited is not answered', async () => {
+test('a queued message isn’t answered if its key is revoked', async () => {
   const chat = await made()
   await begun(chat)
   const key = await alice.key()
@@ -122,7 +122,7 @@ test('a message of a key that was revoked while it waited is not answered', asyn
   assert.equal((await runOf(chat, waits)).cost_usd, null)
 })
 
-test('twenty messages that come to an idle chat at once are answered one after another, and none is lost or told twice', async () => {
+test('twenty concurrent messages to an idle chat are answered in turn, each exactly once', async () => {
   const chat = await made()
   const names = Array.from({ length: 20 }, (_, i) => `answer ${i}`)
   const answers = await Promise.all(
@@ -155,7 +155,7 @@ async function eventsOf(path: string, sent: { body: object }): Promise<SentEvent
   }
 }
 
-test('a hundred chats begin at once: each hears its own words, and goes on from what was said in it', async () => {
+test('a hundred chats start at once, and each gets and continues its own text', async () => {
   const chats = await Promise.all(Array.from({ length: 100 }, made))
   for (const round of ['first', 'second'])
     await Promise.all(

@@ -20,7 +20,7 @@ const telling = script(
   { text: ' and four' },
 )
 
-test('a stream tells of everything in order, and the log is the same from every event on', async () => {
+test('a stream sends all events in order, and the log is the same from any event', async () => {
   const chat = await made()
   const events = await allEvents(alice, `/chats/${chat}/messages/stream`, { body: { content: telling } })
   const runId = events[0]!.data.run_id
@@ -51,7 +51,7 @@ test('a stream tells of everything in order, and the log is the same from every 
   assert.deepEqual([garbage.status, garbage.body.error.param], [400, 'last_event_id'])
 })
 
-test('a reader that leaves changes nothing, and one that comes back at any moment misses nothing', async () => {
+test('readers can disconnect and resume at any time without missing events', async () => {
   const chat = await made()
   const steps = Array.from({ length: 12 }, (_, i) => [{ text: ` word${i}` }, { delay_ms: 15 }]).flat()
   let seen: SentEvent[] = []
@@ -77,7 +77,7 @@ test('a reader that leaves changes nothing, and one that comes back at any momen
   assert.equal(joined(seen), Array.from({ length: 12 }, (_, i) => ` word${i}`).join(''))
 })
 
-test('the other process shows a run while it goes on', async () => {
+test('another process shows a run while it is active', async () => {
   const chat = await made()
   const run = await begun(chat)
   const reading = allEvents(beyond, `/chats/${chat}/runs/${run}/events`)
@@ -87,7 +87,7 @@ test('the other process shows a run while it goes on', async () => {
   assert.deepEqual(await reading, await ended(chat, run))
 })
 
-test('what is stopped keeps what it said; there must be something to stop', async () => {
+test('a stopped run keeps its partial answer, and stopping needs an active run', async () => {
   const chat = await made()
   const nothing = await alice.post(`/chats/${chat}/stop`)
   assert.deepEqual([nothing.status, nothing.body.error.code], [409, 'invalid_state'])
@@ -111,7 +111,7 @@ test('what is stopped keeps what it said; there must be something to stop', asyn
   assert.deepEqual([retried.status, retried.body.error.details.status], [409, 'cancelled'])
 })
 
-test('what is stopped before it said anything costs what was read', async () => {
+test('a run stopped before its first output costs its input', async () => {
   const chat = await made()
   // With a spend cap, the ledger reserves the call before it is sent and marks it afterwards.
   const capped = await alice.key({ spend_cap_usd: 1 })
@@ -132,7 +132,7 @@ test('what is stopped before it said anything costs what was read', async () => 
   assert.deepEqual(rows, [{ status: 'cancelled', cost_nano: 1_000n }])
 })
 
-test('a failed run says why, keeps what it said, and is tried again beside it', async () => {
+test('a failed run reports its error, keeps its text, and retries as a sibling', async () => {
   const chat = await made()
   const content = script({ text: 'half of' }, { error: { type: 'overloaded', message: 'too much' } })
   const events = await allEvents(alice, `/chats/${chat}/messages/stream`, { body: { content } })
@@ -166,7 +166,7 @@ test('a failed run says why, keeps what it said, and is tried again beside it', 
   assert.deepEqual([(await runOf(chat, run)).attempt, (await runOf(chat, run)).output_message_id], [2, messages[2].id])
 })
 
-test('a log that was read up to the end of an attempt goes on with the next', async () => {
+test('a log read to the end of an attempt continues with the next', async () => {
   const chat = await made()
   const failing = script({ text: 'x' }, { error: { type: 'server_error', message: 'no' } })
   const { run_id: run } = (await alice.post(`/chats/${chat}/messages`, { content: failing })).body.error.details
@@ -178,7 +178,7 @@ test('a log that was read up to the end of an attempt goes on with the next', as
   assert.equal(log[499]!.event, 'run.failed')
 })
 
-test('in the background an operation ends as its run does, and cancelling it stops the run', async () => {
+test('a background operation ends with its run, and canceling it stops the run', async () => {
   const chat = await made()
   const sent = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'done' }), background: true })
   assert.equal(sent.status, 202)
@@ -207,7 +207,7 @@ test('in the background an operation ends as its run does, and cancelling it sto
   assert.equal(types(await ended(chat, resource.id)).at(-1), 'run.cancelled')
 })
 
-test('trashing a chat stops what runs in it', async () => {
+test('trashing a chat stops its runs', async () => {
   const chat = await made()
   const run = await begun(chat)
   const reading = ended(chat, run)
@@ -215,7 +215,7 @@ test('trashing a chat stops what runs in it', async () => {
   assert.equal(types(await reading).at(-1), 'run.cancelled')
 })
 
-test('words and figures that no column takes end a run all the same', async () => {
+test('a run ends even if its text and numbers can’t be stored', async () => {
   for (const [content, end, kept] of [
     [
       script({ tool_call: { name: 'lo\0ok', arguments: 'x\0\ud800' } }),
@@ -237,7 +237,7 @@ test('words and figures that no column takes end a run all the same', async () =
   }
 })
 
-test('who asks for more than there will ever be gets nothing, and the end', async () => {
+test('a position past the end of the log returns only the end', async () => {
   const chat = await made()
   const { run } = (await alice.post(`/chats/${chat}/messages`, { content: telling })).body.data
   const { length } = await ended(chat, run.id)
@@ -245,7 +245,7 @@ test('who asks for more than there will ever be gets nothing, and the end', asyn
     assert.deepEqual(await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events?last_event_id=${after}`), [])
 })
 
-test('a run whose workspace is deleted leaves its provider, and who waits for it is told', async () => {
+test('deleting a workspace disconnects its runs from the provider and ends pending requests', async () => {
   const team = (await alice.post('/workspaces', { name: 'Gone soon' })).body.data.id
   const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id: team })).body.data.id
   const run = await begun(chat)
@@ -266,7 +266,7 @@ test('a run whose workspace is deleted leaves its provider, and who waits for it
   }
 })
 
-test('who has a chat shared to edit sends and stops on their own account; to view, they only follow', async () => {
+test('with edit access to a shared chat, a user sends and stops on their own account; viewers only follow', async () => {
   const [bob, carol] = await Promise.all([server.person('Bobby'), server.person('Carol')])
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
   const chat = await made()
@@ -304,7 +304,7 @@ test('who has a chat shared to edit sends and stops on their own account; to vie
   assert.equal((await bob.post(`/chats/${chat}/stop`)).status, 404)
 })
 
-test('a run goes on in a workspace that is archived meanwhile, and can be stopped there', async () => {
+test('a run continues in a workspace archived meanwhile, and can be stopped there', async () => {
   const workspace_id = (await alice.post('/workspaces', { name: 'Closing' })).body.data.id
   const chat = (await alice.post('/chats', { model: 'sim/script', workspace_id })).body.data.id
   const run = await begun(chat)

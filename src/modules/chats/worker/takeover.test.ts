@@ -25,7 +25,7 @@ async function begun(who: Caller, chat: string, text: string, ms: number): Promi
   return { run: seen[0]!.data.run_id, seen }
 }
 
-test('a server is killed: what was shown is kept and has failed, what was not begins again, what waited gets its turn', async () => {
+test('after a server is killed, partial answers fail, unseen runs restart, and queued runs start', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
   const shown = await made(there)
@@ -63,7 +63,7 @@ test('a server is killed: what was shown is kept and has failed, what was not be
   assert.equal((await here.post(`/chats/${shown}/stop`)).body.data.status, 'cancelled')
 })
 
-test('what an answer had cost when its server was killed reaches its message, its run and its chat', async () => {
+test('an interrupted answer’s cost reaches its message, run and chat after the server is killed', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
   const chat = await made(there)
@@ -105,7 +105,7 @@ test('what an answer had cost when its server was killed reaches its message, it
   assert.equal((await here.get(`/chats/${chat}/cost`)).body.data.cost_usd, expected)
 })
 
-test('a server that stops lets runs come to their end, and hands on or ends those that take too long', async () => {
+test('a stopping server waits for runs, then hands over or ends the remaining ones', async () => {
   await using database = await testDatabase()
   const first = await testServer({ database })
   const alice = await first.person('Alice')

@@ -66,7 +66,7 @@ async function wentOn(who: Caller, { chat, run, seen }: InCall) {
   return log.at(-1)!.data
 }
 
-test('a server is killed during calls of tools: what may be repeated is, what may have been done asks first; a goal goes on', async () => {
+test('after a kill during tool calls, repeatable calls repeat, others ask first, and goals continue', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
   const operation = await longOperation(there)
@@ -127,7 +127,7 @@ test('a server is killed during calls of tools: what may be repeated is, what ma
   assert.equal((await here.delete(`/chats/${pursued}/goal`)).body.deleted, true)
 })
 
-test('a server stops while agents use tools: another goes on where they were; what was allowed once is not done twice', async () => {
+test('after a shutdown during tool use, another server continues without repeating approved calls', async () => {
   await using database = await testDatabase()
   const first = await testServer({ database, environment: { UK_DRAIN_SECONDS: '0' } })
   const alice = await first.person('Alice')

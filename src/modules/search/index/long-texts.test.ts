@@ -13,7 +13,7 @@ function split(text: string) {
   return { pauses, words: step.value.words[0]!.split(' '), lexemes: new Set(step.value.lexemes.split(' ')) }
 }
 
-test('a long text is split with pauses, whether or not it has spaces', () => {
+test('a long text is split with pauses, with or without spaces', () => {
   for (const unit of ['a ', 'a-', 'a1', 'é.', 'don’t ']) {
     const { pauses, words } = split(unit.repeat(40_000))
     assert.ok(words.length >= 40_000)
@@ -22,7 +22,7 @@ test('a long text is split with pauses, whether or not it has spaces', () => {
   assert.equal(split('a short text').pauses, 0)
 })
 
-test('words of a long run without spaces are found like those of a short one', () => {
+test('words in a long run without spaces are found like those in a short one', () => {
   for (const length of [2, 999, 1_000, 1_001, 2_001, 2_500]) {
     const run = Array.from(
       { length },

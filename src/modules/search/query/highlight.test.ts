@@ -13,7 +13,7 @@ function snippet(body: string, stems: readonly string[], prefix: string | null =
   return { most, text, marked: spans.map(({ start, end }) => text.slice(start, end)) }
 }
 
-test('a word is found at any place of a long text, also across the borders of its parts', () => {
+test('a word is found anywhere in a long text, even across part boundaries', () => {
   const fillers = { 'x ': ['oolong'], 'é ': ['oolong', 'Café'], '茶 ': ['oolong'], 'e\u0301 ': ['oolong'] }
   const place = fc.integer({ min: 0, max: 20_000 })
   const borders = fc
@@ -33,7 +33,7 @@ test('a word is found at any place of a long text, also across the borders of it
       )
 })
 
-test('of several places the one with the most kinds of the words is shown, however far apart they are', () => {
+test('the snippet shows the window with the most distinct words', () => {
   const gap = 'nothing to see '.repeat(3_000)
   for (const filler of [gap, gap.replaceAll('o', 'ö')]) {
     const { text } = snippet(`tea ${filler} tea with milk ${filler} milk`, ['tea', 'milk'])
@@ -41,7 +41,7 @@ test('of several places the one with the most kinds of the words is shown, howev
   }
 })
 
-test('no text has much done to it between two pauses', () => {
+test('work between two pauses is bounded for any text', () => {
   const texts = [
     'a',
     'aa ',

@@ -13,7 +13,7 @@ async function chatWith(tools: object[], more: object = {}, who: Person = alice)
 }
 const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
 
-test('what an agent has to ask for waits for a person, in any process; what is denied is told to the model', async () => {
+test('tools set to ask wait for approval in any process, and denied tools return an error to the model', async () => {
   const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
   const content = script(
     [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
@@ -74,7 +74,7 @@ test('what an agent has to ask for waits for a person, in any process; what is d
   assert.ok(!(await titles()).includes('never'))
 })
 
-test('what nobody decides in time is not done: the model is told, and goes on', async () => {
+test('an undecided call is denied in time, and the run continues', async () => {
   const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
   const asked = await send(chat, script([call('chats_create', { title: 'too late' })], [say('then not')]))
   const { run } = asked.body.data

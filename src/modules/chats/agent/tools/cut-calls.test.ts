@@ -5,7 +5,7 @@ import { bring } from '#test/endpoints/house.ts'
 import { testServer } from '#test/server.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 
-test('a call that the limit of tokens cut is not made, and the model is told; whole calls before it are', async () => {
+test('a call cut off by the token limit fails, and complete calls before it are made', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   await using vendor = await startOpenAI()
   const alice = await server.person('Alice')

@@ -46,7 +46,7 @@ async function outcome(
   )
 }
 
-test('bob, who may only write agents, sets tools: alice’s runs of them do what bob may do, also of copies and by subagents, until she sets them herself', async () => {
+test('when bob sets an agent’s tools, alice’s runs can do only what bob can, including copies and subagents, until she sets them', async () => {
   await using place = await teamOf()
   const { alice, bob, team } = place
   const base = { name: 'Clerk', model: 'sim/script', workspace_id: team }
@@ -93,7 +93,7 @@ test('bob, who may only write agents, sets tools: alice’s runs of them do what
   assert.deepEqual(await outcome(alice, his, list), ['not_found'])
 })
 
-test('a narrow key sets tools: they reach as far as the key did', async () => {
+test('tools set with a limited key can do only what the key could', async () => {
   await using place = await teamOf()
   const { alice, team } = place
   const narrow = await alice.key({ scopes: ['agent:write'] })
@@ -113,7 +113,7 @@ const personal = list(await loadContracts()).filter(
       `${method} ${path}` === 'GET /invitations'),
 )
 
-test('tools that bob chose neither read nor change what is personal to alice, whatever they are called with', async () => {
+test('tools that bob chose can’t read or change alice’s personal data', async () => {
   await using place = await teamOf()
   const { alice, bob, team } = place
   await alice.patch(`/workspaces/${team}/members/${bob.id}`, { permissions: null })

@@ -73,7 +73,7 @@ const listings: Record<string, () => object[]> = {
   'many tools': () => Array.from({ length: 30_000 }, () => echo()),
 }
 
-test('a listing that is too large is refused before it is parsed, and isn’t asked for again because the agent changed', async () => {
+test('an oversized listing is rejected before parsing and isn’t requested again after the agent changes', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' } })
   const alice = await server.person('Alice')
   for (const [kind, listing] of Object.entries(listings)) {
@@ -88,7 +88,7 @@ test('a listing that is too large is refused before it is parsed, and isn’t as
   }
 })
 
-test('an answer of a tool with countless values is refused before it is parsed', async () => {
+test('a tool result with too many values is rejected before parsing', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' } })
   const alice = await server.person('Alice')
   const part = { type: 'text', text: '' }
@@ -102,7 +102,7 @@ test('an answer of a tool with countless values is refused before it is parsed',
   assert.match(result!.output.error.message, /response is too large/)
 })
 
-test('an account’s servers are listed one after the other', async () => {
+test('an account’s servers are listed one at a time', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 600_000 } })
   const alice = await server.person('Alice')
   let [inProgress, most] = [0, 0]
@@ -123,7 +123,7 @@ test('an account’s servers are listed one after the other', async () => {
   assert.deepEqual([outside.seen['tools/list'], most], [2, 1])
 })
 
-test('a server that doesn’t answer delays no other listing of its account', async () => {
+test('an unresponsive server doesn’t delay the account’s other listings', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 1 } })
   const alice = await server.person('Alice')
   const [firstCame, secondCame] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -142,7 +142,7 @@ test('a server that doesn’t answer delays no other listing of its account', as
   assert.deepEqual(await first, [])
 })
 
-test('a run that is stopped leaves the queue of listings', async () => {
+test('a stopped run leaves the listing queue', async () => {
   await using server = await testServer({ environment: { UK_FETCH_ALLOW: '127.0.0.1' }, waits: { listingMs: 600_000 } })
   const alice = await server.person('Alice')
   const [came, answers] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -31,7 +31,7 @@ const chatOf = async (agent: { id: string }, who: Caller = alice): Promise<strin
 const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
 const TOKEN = 'Bearer a-token-that-nobody-may-read'
 
-test('an agent uses an outside server: what it may not is told, what it has to ask for asks, errors end nothing', async () => {
+test('external tools are denied, ask for approval or return errors, and the run continues', async () => {
   const agent = await agentWith([
     {
       name: 'acme',
@@ -90,7 +90,7 @@ test('an agent uses an outside server: what it may not is told, what it has to a
   while (outside.ended < outside.begun) await new Promise(setImmediate)
 })
 
-test('a session that the server has forgotten is begun anew; what it offers is not asked for again each time', async () => {
+test('a forgotten session is reopened, and listings are cached', async () => {
   const agent = await agentWith([{ name: 'acme', url: outside.url, policy: 'allow' }])
   const chat = await chatOf(agent)
   const twice = script([call('mcp__acme__echo', { text: 'one' })], [call('mcp__acme__echo', { text: 'two' })], [])
@@ -106,7 +106,7 @@ test('a session that the server has forgotten is begun anew; what it offers is n
   assert.equal(outside.begun - before, 2)
 })
 
-test('a tool that never returns is given up in time; of an answer of a hundred megabytes only what a model could use is read', async () => {
+test('a tool that never returns times out, and only the usable part of a 100 MB result is read', async () => {
   const acme = { url: outside.url, policy: 'allow' }
   const agent = await agentWith([
     { ...acme, name: 'soon', timeout_seconds: 1 },
@@ -123,7 +123,7 @@ test('a tool that never returns is given up in time; of an answer of a hundred m
   assert.ok(outside.flooded < 20 << 20, String(outside.flooded))
 })
 
-test('a server that cannot be reached, refuses, talks nonsense or is silent is told of in the log, and the run goes on', async () => {
+test('unreachable, refusing, invalid and silent servers are reported in the log, and the run continues', async () => {
   await using silent = await startSilent()
   const gone = await startSilent()
   await gone[Symbol.asyncDispose]()
@@ -167,7 +167,7 @@ async function startSilent() {
   }
 }
 
-test('the secrets of a server are kept for its origin, shown to nobody, and stay behind when the agent is copied', async () => {
+test('server secrets stay with their origin, are never shown, and aren’t copied with the agent', async () => {
   const given = { name: 'acme', url: outside.url, headers: { Authorization: TOKEN }, policy: 'allow' }
   const agent = await agentWith([given])
   const [shown] = agent.mcp_servers
@@ -210,7 +210,7 @@ test('the secrets of a server are kept for its origin, shown to nobody, and stay
   assert.deepEqual(bare.body.data.mcp_servers[0].header_names, [])
 })
 
-test('another instance of this server is an outside server like any other, on the newest wire; a model is offered its tools', async () => {
+test('another instance of this server works as an external server with the newest protocol', async () => {
   const key = await alice.key({ scopes: ['chat:read', 'chat:write'] })
   await using vendor = await startOpenAI()
   await alice.post('/ai-gateway/provider-endpoints', {
@@ -258,7 +258,7 @@ test('another instance of this server is an outside server like any other, on th
   assert.ok(sent.tools[1].function.parameters.properties.input)
 })
 
-test('an outside tool gives no orders: an agent that obeys its words reaches no other workspace', async () => {
+test('an agent that follows instructions in a tool result can’t reach another workspace', async () => {
   const secret = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
   const hidden = (await alice.post('/chats', { title: 'hidden plans', workspace_id: secret })).body.data.id
   const agent = await agentWith([{ name: 'acme', url: outside.url, policy: 'allow' }], {

@@ -4,13 +4,13 @@ import { bounded, openCalls } from '../../messages/tool-calls.ts'
 import { keptParts } from '../../runs/facts.ts'
 import { policyOf } from './tool-policy.ts'
 
-test('a result is bounded, holds only what a column takes, and says what was cut', () => {
+test('results are limited in size, storable, and marked as cut', () => {
   const { output } = bounded({ output: { text: 'x'.repeat(1_000_000) }, is_error: false }) as { output: any }
   assert.ok(output.truncated && output.text.length === 64_000 && /1000011 characters/.test(output.message))
   assert.deepEqual(bounded({ output: { a: 'b\0c\ud800' }, is_error: true }), { output: { a: 'bc�' }, is_error: true })
 })
 
-test('a call is open until its result, an id that comes twice included; the strictest policy holds', () => {
+test('calls are open until their result, even with repeated IDs, and the strictest policy applies', () => {
   const call = (id: string) => ({ type: 'tool_call' as const, id, name: 'find', arguments: '' })
   const result = (id: string) => ({ type: 'tool_result' as const, tool_call_id: id, output: 1, is_error: false })
   assert.deepEqual(

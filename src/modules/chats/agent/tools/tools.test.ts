@@ -16,7 +16,7 @@ async function chatWith(tools: object[], more: object = {}, who: Person = alice)
 }
 const send = (chat: string, content: string, who: Caller = alice) => who.post(`/chats/${chat}/messages`, { content })
 
-test('an agent with tools finishes a goal: it writes a file, is judged, and all of it is replayed from the log', async () => {
+test('an agent with tools reaches its goal: it writes a file, is judged, and the log replays everything', async () => {
   const chat = await chatWith([
     { name: 'drive.upload', policy: 'allow' },
     { name: 'find', policy: 'allow' },
@@ -104,7 +104,7 @@ function replayed(log: readonly SentEvent[]): object[] {
   return parts
 }
 
-test('a model that calls what is denied, unknown, or with broken arguments is told so, and goes on', async () => {
+test('denied, unknown and malformed calls return errors to the model, and the run continues', async () => {
   const chat = await chatWith([
     { name: 'do', policy: 'allow' },
     { name: 'chats.create', policy: 'deny' },
@@ -140,7 +140,7 @@ test('a model that calls what is denied, unknown, or with broken arguments is to
   assert.equal(all[7]!.output.data.length, 1)
 })
 
-test('an agent reaches only the workspace of its chat, whatever it is told', async () => {
+test('an agent reaches only the workspace of its chat, whatever the prompt says', async () => {
   const other = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
   const hidden = (await alice.post('/chats', { title: 'hidden', workspace_id: other })).body.data.id
   const chat = await chatWith([{ name: 'do', policy: 'allow' }])
@@ -160,7 +160,7 @@ test('an agent reaches only the workspace of its chat, whatever it is told', asy
   assert.ok(!JSON.stringify(list).includes(hidden) && JSON.stringify(list).includes(chat))
 })
 
-test('an agent that goes in circles is stopped at its turns, and a tool that does not return is left with its run', async () => {
+test('a looping agent stops at its turn limit, and a hanging tool is abandoned with its run', async () => {
   const circling = await chatWith([{ name: 'find', policy: 'allow' }], { max_turns: 2 })
   const turn = [call('find', { query: 'x' })]
   const refused = await send(circling, script(turn, turn, turn, turn))
@@ -180,7 +180,7 @@ test('an agent that goes in circles is stopped at its turns, and a tool that doe
   await alice.post(`/chats/${other}/stop`)
 })
 
-test('an answer that is not what the schema of its agent asks for has failed and says where; it can be tried again', async () => {
+test('an answer that doesn’t match the agent’s schema fails, names the mismatch, and can be retried', async () => {
   const output_schema = {
     type: 'object',
     properties: { count: { type: 'integer' }, item: { $ref: '#/$defs/item' } },
@@ -212,7 +212,7 @@ test('an answer that is not what the schema of its agent asks for has failed and
   assert.equal((await send(other, script(say(deep)))).status, 200)
 })
 
-test('a vendor is offered the tools and the schema of the answer, and gets each result by the id of its call', async () => {
+test('a provider receives the tools and the answer schema, and each result with its call’s ID', async () => {
   await using vendor = await startOpenAI()
   const made = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Vendor',
@@ -255,7 +255,7 @@ test('a vendor is offered the tools and the schema of the answer, and gets each 
   assert.deepEqual([last[2].tool_call_id, JSON.parse(last[4].content).data.length], ['call_0', 2])
 })
 
-test('a model writes NULs and half a surrogate pair into its calls: they are left out, names of fields included, and the run goes on', async () => {
+test('NULs and lone surrogates in calls are removed, including in field names, and the run continues', async () => {
   const chat = await chatWith([
     { name: 'do', policy: 'allow' },
     { name: 'web.fetch', policy: 'ask' },
