@@ -18,7 +18,6 @@ const chatGoal = <G extends z.ZodType>(Goal: G) =>
     .object({ id: idOut, created_at: time, goal: Goal.nullable().describe('Null: the active branch has no goal.') })
     .meta({ id: 'ChatGoal', description: '`id` is the ID of the chat.' })
 
-/** Endpoints for the app's chat pages. */
 export const appEndpoints = <C extends z.ZodType, G extends z.ZodType>(Chat: C, Goal: G) =>
   ({
     goal_or_none: endpoint('GET /app/chat-goals/:id', {

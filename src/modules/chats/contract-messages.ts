@@ -27,7 +27,6 @@ const source = z.discriminatedUnion('kind', [
 const fileName = z.string().max(255).nullable().default(null)
 const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
 const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
-/** Parts that users can send. */
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
 /** Parts of any message, including those added by models, tools and the server. */
 export const Part = z

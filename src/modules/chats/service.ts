@@ -293,7 +293,6 @@ export const chatService = implementWith<Context<ChatHandles>>()(
   [chat],
 )
 
-/** A message as a request sends it. */
 type Message = Omit<NewMessage, 'content' | 'budget'> & {
   content: Parameters<typeof withFiles>[2]
   max_cost_usd?: number | undefined
@@ -316,7 +315,6 @@ const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
   (await runStore.get(ctx.db, chatId, runId)) ??
   refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
 
-/** Returns the answer, or a background operation that will have it. */
 async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {
   const answer = background ? null : await untilAnswered(ctx, run.id)
   // During shutdown, connected clients get an error and can read the run after the restart.

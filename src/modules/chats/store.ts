@@ -16,7 +16,6 @@ interface ChatTable {
   title_source: Generated<'default' | 'auto' | 'user'>
   agent_id: Id | null
   model: string | null
-  /** Cap on the chat's total cost. */
   max_cost_nano: Generated<Nano | null>
   /** The chat whose run delegated a task to this chat's agent. */
   parent_chat_id: Generated<Id | null>
@@ -25,7 +24,6 @@ interface ChatTable {
   head_message_id: ColumnType<Id | null, never, Id | null>
   forked_from_chat_id: Id | null
   forked_from_message_id: Id | null
-  /** `seq` of the newest message. */
   last_seq: Generated<number>
   last_message_at: ColumnType<Date | null, never, Date>
 }
@@ -51,7 +49,6 @@ export interface LockedChat {
   model: string | null
   last_seq: number
   updated_at: Date
-  /** Whether a run is active or queued. */
   busy: boolean
 }
 
@@ -63,7 +60,6 @@ export const chatStore = {
     return ids.map((id) => byId.get(id) ?? null)
   },
 
-  /** Returns one chat. Works inside a transaction. */
   async get(db: Db, id: Id): Promise<ChatRow | null> {
     const { rows } = await sql<ChatRow>`select ${sql.raw(chatColumns)}
       from resources r join chats c on c.id = r.id where r.id = ${id}`.execute(db)
@@ -167,7 +163,6 @@ export const chatStore = {
     return new Set(rows.map(({ id }) => id))
   },
 
-  /** Updates head, `last_seq` and `updated_at` after new messages. */
   async grow(db: Db, id: Id, to: { head: Id; lastSeq: number; at: Date; title: string | null }): Promise<void> {
     await sql`with r as (update resources set updated_at = ${nextTime} where id = ${id})
       update chats set head_message_id = ${to.head}, last_seq = ${to.lastSeq}, last_message_at = ${to.at},

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { firstOf, goesOn, sayFault } from '#core/faults/schema-faults.ts'
 
-/** Maximum values in a schema, counted per visit: building a larger checker takes seconds or overflows the stack. */
+/** Maximum values in a schema, counted per visit: a larger checker takes seconds to build or overflows the stack. */
 const MOST_VALUES = 2_000
-/** Maximum values × answer characters, which limits a check to some tens of milliseconds. */
+/** Maximum values × answer characters, so that a check takes some tens of milliseconds. */
 const MOST_WORK = 2 ** 19
 
 /** Describes the mismatch for people. Null if the answer matches or can't be checked in bounded time. */

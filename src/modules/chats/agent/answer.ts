@@ -75,7 +75,6 @@ export class AgentAnswer {
     }
   }
 
-  /** Flushes buffered text. */
   end(): RunEvent[] {
     return [
       ...this.#think(this.#thought.rest()),

@@ -66,7 +66,6 @@ export async function chooseModel(
 export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
   (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
 
-/** Null if the caller can use none. */
 export async function modelIn(ctx: Context<HasEndpoints>, chat: ChatRow): Promise<string | null> {
   const agent = await agentOf(ctx, chat)
   return chat.model ?? agent?.model ?? defaultModel(ctx, chat.workspace_id)
@@ -82,7 +81,6 @@ async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promi
   const named = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
   if (named.some((offer) => !refuses(offer))) return ofInstance
   const models = (await endpoints.models(ctx.principal)).filter(isAllowed)
-  // If every model fails, prefer the instance's.
   if (named.length > 0 && models.every(refuses)) return ofInstance
   return sensibleModel(models, refuses)
 }

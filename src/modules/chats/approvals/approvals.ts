@@ -26,7 +26,6 @@ interface ApprovalTable {
   agent_id: Id
   agent_version: number
   tool: string
-  /** The tool's definition hash when it was approved. */
   definition: string | null
   created_at: Generated<Date>
 }
@@ -58,7 +57,6 @@ export async function isApproved(
   return over.length < rows.length
 }
 
-/** Saves an approval for the pending action's tool, for this chat and this agent version. */
 export async function approve(ctx: Context, run: RunRow, action: PendingAction, param: string): Promise<void> {
   const { principal, db } = ctx
   if (action.can_remember !== true || run.agent_id === null)

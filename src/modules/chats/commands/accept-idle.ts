@@ -11,7 +11,6 @@ import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** Maximum characters for a message sent in a batch. */
 const LONGEST = 100_000
 
 /**

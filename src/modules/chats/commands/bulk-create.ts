@@ -1,4 +1,3 @@
-/** Creates many chats, each with a first message and its run, in a few statements. */
 import { sql } from 'kysely'
 import { type AgentRow, readableAgent } from '#modules/agents/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
@@ -48,7 +47,6 @@ export interface NewChat {
 
 /** Call `begin` after the transaction commits. */
 export interface CreatedChats {
-  /** In the order of the chats. */
   runs: RunRow[]
   begin(): void
 }

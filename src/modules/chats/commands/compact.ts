@@ -80,7 +80,6 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       depth: 0,
       seq: locked.last_seq + 1,
       run_id: null,
-      // The model reads the summary as user input.
       role: 'user' as const,
       status: 'completed' as const,
       content: [{ type: 'compaction' as const, summary, until_message_id: head }],

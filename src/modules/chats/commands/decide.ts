@@ -11,7 +11,6 @@ import { claimNext } from '../runs/transitions.ts'
 import { lockActiveChat } from '../lock.ts'
 import { chatStore } from '../store.ts'
 
-/** Applies decisions to a run's pending calls. The run continues once none is pending. */
 export async function decide(
   outer: Context<ChatHandles>,
   chatId: Id,
@@ -55,7 +54,6 @@ async function auditAllowed(ctx: Context, run: RunRow, decisions: readonly Decis
       details: {
         chat_id: run.chat_id,
         agent_id: run.agent_id,
-        // The account that the call acts for.
         account_id: run.account_id,
         tool,
         kind,

@@ -18,7 +18,6 @@ import { insertChat } from './post-message.ts'
 import { mistake } from '../messages/tool-calls.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Maximum tasks per run. */
 const MOST_TASKS = 32
 /** The longest timer delay: a task can last as long as its run. */
 const EVER_MS = 2 ** 31 - 1

@@ -15,15 +15,11 @@ export interface NewMessage {
   on_busy: OnBusy
   /** The run's spend cap; null: only the chat's and payer's caps apply. */
   budget?: Nano | null
-  /** The automation run that sends the message. */
   automationRunId?: Id
-  /** The parent run's tool call that delegates this task. */
   call?: string
-  /** The goal that this message is a turn of. */
   goalId?: Id
 }
 
-/** Columns of a new run, running or queued. */
 export const newRunColumns = (
   { processId }: Pick<Engine, 'processId'>,
   { input, output, at, waits }: { input: MessageRow; output: MessageRow; at: Date; waits: boolean },
@@ -40,7 +36,6 @@ export const newRunColumns = (
   updated_at: at,
 })
 
-/** Builds the user message and its pending answer. */
 export function messagesOf(
   { principal }: Context,
   chat: Pick<LockedChat, 'id' | 'last_seq'>,
@@ -74,7 +69,6 @@ export function messagesOf(
   return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
 }
 
-/** Builds the pending answer to a message. */
 export function answerTo(
   chat: Pick<LockedChat, 'id'>,
   to: Parent & { id: Id },

@@ -95,7 +95,6 @@ export interface Outcome {
   error: RunRow['error']
 }
 
-/** Deleted runs are absent. */
 export const outcomesOf = async (db: Db, ids: readonly Id[]): Promise<Map<Id, Outcome>> =>
   new Map((await runStore.byIds(db, ids)).map(({ id, status, error }) => [id, { status, error }]))
 

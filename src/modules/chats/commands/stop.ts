@@ -23,7 +23,6 @@ export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[])
   return running
 }
 
-/** Stops an unfinished run on behalf of the server. */
 export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
   const done = await engine.postgres.db.transaction().execute(async (db) => {
     if ((await chatStore.lock(db, chatId)) === null) return null

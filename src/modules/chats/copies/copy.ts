@@ -31,7 +31,6 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
   if (agentId !== undefined && readable === null) refuse('not_found', { param: 'agent_id', message: absent('agent') })
   const kept = readable !== null && (agentId !== undefined || readable.workspace_id === workspaceId) ? readable : null
   return outer.transaction(async (ctx) => {
-    // Locked, so that no branch grows during the copy.
     const locked = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
     if (upTo !== undefined && !(await messageStore.get(ctx.db, source.id, upTo)))
       refuse('not_found', { param: 'message_id', message: 'The message doesn’t exist in this chat.' })

@@ -25,7 +25,6 @@ interface Writer {
   after: string
 }
 
-/** Streams the transcript of the active branch or of all branches, page by page. */
 export function exportChat(ctx: Context, chat: ChatRow, format: Format, branch: 'active' | 'all'): Bytes {
   const writer = writers[format]
   return {
@@ -110,7 +109,6 @@ function markdownOf(part: Part): string {
   }
 }
 
-/** Wraps a text in a fence with more backticks than the text has. */
 function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)

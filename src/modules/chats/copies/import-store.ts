@@ -15,7 +15,6 @@ interface ImportedChatTable {
   chat_id: Id
 }
 
-/** Where an imported chat came from, and the workspace it was imported into. */
 export type Origin = Omit<ImportedChatTable, 'chat_id'>
 
 export const importStore = {

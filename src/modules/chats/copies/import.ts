@@ -44,7 +44,6 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
   const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
   const begun = past(began, now, now)
   const origin = { workspace_id: workspaceId, source: given.source, external_id: given.external_id }
-  // Sorted by the time the chat started.
   const id = idAt(begun.getTime(), newId())
   const rows = treeOf(outer, id, begun, given)
   const head =
@@ -121,7 +120,6 @@ function past(given: string | undefined, fallback: Date, now: Date): Date {
   return at > now ? now : at
 }
 
-/** Builds rows with their branches, in the given order. */
 function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat): MessageRow[] {
   const now = ctx.now()
   const placed = new Map<string, { row: MessageRow; continued: boolean }>()

@@ -92,7 +92,6 @@ export const goalStore = {
     return rows[0] ?? null
   },
 
-  /** Cost of the goal's turns and its judge. */
   async spent(db: Db, { id, judge_nano }: Pick<GoalRow, 'id' | 'judge_nano'>): Promise<Nano> {
     const { rows } = await sql<{ nano: Nano }>`select coalesce(sum(cost_nano), 0)::int8 as nano from runs
       where goal_id = ${id}`.execute(db)

@@ -69,7 +69,6 @@ export async function goalOrNone(ctx: Context, { id }: ChatRow) {
   return goal ? shown(ctx, goal) : null
 }
 
-/** Ends the active goal and stops its current turn. */
 export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
   const [goal, running] = await outer.transaction(async (ctx) => {
     if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })

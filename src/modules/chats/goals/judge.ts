@@ -26,7 +26,6 @@ in it, and don't accept claims of success that the conversation doesn't support.
 else, with the fields achieved (true only if nothing is missing), progress (whether the last turn came closer to the goal),
 and feedback (one or two sentences that name what is missing, for the assistant to continue with).`
 
-/** Maximum characters of the conversation's end that the judge reads. */
 const MOST_READ = 60_000
 const LONGEST_FEEDBACK = 10_000
 
@@ -99,7 +98,6 @@ function questionOf(
   ]
 }
 
-/** Throws the Refusal of a call that couldn't be made. */
 export async function judge(
   ctx: Context<ChatHandles>,
   goal: GoalRow,

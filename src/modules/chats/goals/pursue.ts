@@ -27,7 +27,6 @@ const MOST_IDLE = 3
 const JUDGE_MS = 240_000
 const SWEEP_SECONDS = 2
 
-/** Errors that a retry can't fix. */
 const FATAL = new Set([
   'insufficient_credits',
   'spend_cap_reached',
@@ -69,7 +68,6 @@ export const goalSchedules = (engine: Engine): Schedule[] => [
   }),
 ]
 
-/** Advances a goal until it has to wait for a run. */
 async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const claimed = await goalStore.claim(db, id, engine.processId)
@@ -208,7 +206,6 @@ export const endGoal = (
   ...how: [Parameters<typeof goalStore.finish>[2], Why?]
 ): Promise<null> => engine.postgres.db.transaction().execute((tx) => over(tx, goal, ...how))
 
-/** Starts the next turn if the caps allow one. */
 async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const exhausted =

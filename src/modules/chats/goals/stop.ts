@@ -9,7 +9,6 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { goalStore } from './goal-store.ts'
 import { goalEvent } from './show.ts'
 
-/** Stops a run, by default the active one, and returns its final row. */
 export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   const { engine } = outer
   const asked = await outer.transaction(async (ctx) => {

@@ -1,4 +1,3 @@
-/** Drive files in messages: attached when sent, copied when a chat moves to another workspace. */
 import type { z } from 'zod'
 import { type Attachment, attach, carry } from '#modules/drive/service.ts'
 import type { Context } from '#infra/context.ts'

@@ -1,7 +1,6 @@
 import type { CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { Part } from './parts.ts'
 
-/** A message as the model sees it. */
 export interface PathMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: readonly Part[]
@@ -49,7 +48,6 @@ function partOf(part: Part): CanonicalPart | null {
   }
 }
 
-/** Placeholder for a file that `readFiles` didn't process. */
 const unread = ({ name }: { name: string }): CanonicalPart => ({ type: 'text', text: `[${name}]` })
 
 /** Providers reject a call without a result, so adds one for calls left open by a stop or a crash. */

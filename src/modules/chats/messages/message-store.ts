@@ -91,7 +91,6 @@ export const messageStore = {
     return rows
   },
 
-  /** Returns the branch that ends with `head`, for the model. */
   async said({ pool }: Postgres, head: Id): Promise<Pick<MessageRow, 'id' | 'role' | 'content'>[]> {
     const { rows } = await pool.query<Pick<MessageRow, 'id' | 'role' | 'content'>>({
       name: 'messages_said',
@@ -117,13 +116,11 @@ export const messageStore = {
       .limit(limit)
       .execute(),
 
-  /** IDs of all branches, in creation order. */
   async ids(db: Db, chatId: Id): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`select id from messages where chat_id = ${chatId} order by seq`.execute(db)
     return rows.map(({ id }) => id)
   },
 
-  /** IDs from the root to `head`. */
   async pathIds(db: Db, head: Id): Promise<Id[]> {
     const { rows } = await sql<{
       id: Id
@@ -148,7 +145,6 @@ export const messageStore = {
           left join map l on l.old = o.line_id`.execute(db)
   },
 
-  /** Messages with drive files. */
   async withFiles(db: Db, chatId: Id): Promise<Pick<MessageRow, 'id' | 'content'>[]> {
     const { rows } = await sql<Pick<MessageRow, 'id' | 'content'>>`select id, content from messages
       where chat_id = ${chatId} and content @> '[{"source": {"kind": "file"}}]'`.execute(db)
@@ -215,7 +211,6 @@ export const messageStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Saves finished answers. */
   async finish(
     db: Db,
     ends: readonly Pick<

@@ -5,7 +5,6 @@ import { shorten } from '#core/text/shorten.ts'
 export type Part = z.output<typeof PartSchema>
 
 type Media = Extract<Part, { type: 'image' | 'file' }>
-/** A part with a drive file. */
 export type FromDrive = Media & { source: Extract<Media['source'], { kind: 'file' }> }
 
 export const isFromDrive = (part: Part): part is FromDrive =>
@@ -14,7 +13,6 @@ export const isFromDrive = (part: Part): part is FromDrive =>
 export const textOf = (parts: readonly Part[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
-/** Returns the text after the last tool result. */
 export const finalText = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 

@@ -11,7 +11,6 @@ const MOST_BYTES = 20 << 20
 const MOST_CHARACTERS = 1_000_000
 const LONGEST_TEXT = 200_000
 
-/** Image types that providers accept. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
 /** Adds file contents, newest messages first if not all fit. A note replaces each file that can't be read. */
@@ -66,7 +65,6 @@ async function forModel(
 
 const note = ({ name }: Attachment, why: string): Part => ({ type: 'text', text: `[${name} isn’t shown: ${why}]` })
 
-/** Embeds the file's bytes, for a transcript. */
 export async function embedded(engine: Engine, part: Part): Promise<Part> {
   if (!isFromDrive(part)) return part
   const bytes = await bytesAttached(engine, part.source)

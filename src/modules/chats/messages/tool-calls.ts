@@ -37,7 +37,6 @@ export function argumentsOf({ arguments: words }: Call): Record<string, unknown>
   }
 }
 
-/** Maximum characters of a result that a model reads. */
 const MOST_OUTPUT = 64_000
 
 /** Limits a result's size and makes it storable. */

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import { type Id, newId } from '#core/ids.ts'
 
-/** An account's pinned chats. `chatStore.pinned` lists them. */
 export const pins = {
   /** Does nothing if the chat is being deleted. */
   async add(db: Db, accountId: Id, chatId: Id): Promise<void> {

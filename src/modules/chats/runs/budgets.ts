@@ -19,7 +19,6 @@ export interface RunBudgets {
   automation_run_id: Id | null
 }
 
-/** Returns the run's lineage, starting with the run itself, with current budgets. */
 export async function lineageOf({ pool }: Postgres, runId: Id): Promise<RunBudgets[]> {
   const { rows } = await pool.query<RunBudgets>({
     name: 'runs_lineage',

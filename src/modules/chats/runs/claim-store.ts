@@ -58,7 +58,6 @@ export const claimStore = {
     return rows[0]?.id ?? null
   },
 
-  /** Moves a running run to a new claim. */
   takeOver: (db: Db, run: Claimed, processId: Id): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       process_id: processId,
@@ -84,7 +83,6 @@ export const claimStore = {
       error: ErrorBody['error'] | null
       payer_error: ErrorBody['error'] | null
       usage: Usage | null
-      /** Cost of this attempt, added to the cost of earlier ones. */
       cost: Nano | null
     }[],
   ): Promise<Map<Id, RunRow>> {
@@ -111,7 +109,6 @@ export const claimStore = {
       process_id: null,
     }),
 
-  /** Saves usage and cost after a model turn. */
   keep: (
     db: Db,
     run: Claimed,

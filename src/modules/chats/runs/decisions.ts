@@ -13,7 +13,6 @@ export interface Decision {
   decision: 'allow' | 'deny'
   /** Used as the call's result. The tool isn't called. */
   output?: unknown
-  /** Allows this tool for the rest of the chat. */
   remember?: 'chat' | undefined
 }
 
@@ -53,7 +52,6 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
   return runStore.decide(db, run.id, { pending: [...waiting.values()], approved })
 }
 
-/** Denies calls whose approval expired. The model sees the denial and the run continues. */
 export const denyExpired = (db: Db, run: RunRow, at: Date): Promise<RunRow> =>
   decideCalls(
     db,

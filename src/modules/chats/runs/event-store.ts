@@ -18,7 +18,6 @@ interface RunEventTable {
   data: ColumnType<Record<string, unknown>, string, never>
 }
 
-/** An event in a run's log. */
 export interface Logged extends RunEvent {
   seq: number
   at: Date

@@ -1,6 +1,5 @@
 import type { Part } from '../messages/parts.ts'
 
-/** An event without its sequence number. */
 export interface RunEvent {
   type: string
   data: Record<string, unknown>

@@ -58,7 +58,6 @@ async function piecesOf(asked: ModelRequest, accountId: Id): Promise<{ pieces: B
   return { pieces, length }
 }
 
-/** Compresses, then seals. Null if retention is off or the request is larger than 16 MiB. */
 export async function sealRequest(
   { config, secrets }: Pick<Engine, 'config' | 'secrets'>,
   asked: ModelRequest,
@@ -72,7 +71,6 @@ export async function sealRequest(
   return { id, sealed: secrets.seal(bytes.toString('base64'), id) }
 }
 
-/** Returns an attempt's stored requests in step order. */
 export async function requestsOf(
   { postgres: { db }, secrets }: Pick<Engine, 'postgres' | 'secrets'>,
   runId: Id,

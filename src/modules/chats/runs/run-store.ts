@@ -16,7 +16,6 @@ declare module '#infra/postgres/tables.ts' {
 export type RunStatus = 'queued' | 'running' | 'requires_action' | 'completed' | 'failed' | 'cancelled'
 export const isFinished = (status: RunStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled'
-/** Actions available in the run's current status. */
 export const allowedMoves = ({ status }: RunRow): string[] =>
   status === 'failed' ? ['retry'] : status === 'completed' || status === 'cancelled' ? [] : ['stop']
 export type OnBusy = 'enqueue' | 'reject' | 'interrupt'
@@ -27,11 +26,9 @@ interface RunTable extends Behalf {
   chat_id: Id
   workspace_id: Id
   agent_id: Id | null
-  /** The run whose agent started this one. */
   parent_run_id: Generated<Id | null>
   /** The tool call of the parent that delegated this run: `<attempt>:<part>`. Null if a tool only sent a message. */
   parent_call: Generated<string | null>
-  /** Number of ancestor runs. */
   depth: Generated<number>
   /** Cost of descendant runs, included in `cost_nano`. */
   children_nano: Generated<Nano>
@@ -104,7 +101,6 @@ export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
   return times.length === 0 ? null : new Date(Math.min(...times))
 }
 
-/** A run to insert. */
 export type FreshRun = Pick<
   RunRow,
   | keyof Behalf
@@ -159,7 +155,6 @@ export const runStore = {
   get: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).executeTakeFirst(),
 
-  /** Locks the run until the transaction ends. */
   lock: (db: Db, chatId: Id, id: Id): Promise<RunRow | undefined> =>
     db.selectFrom('runs').selectAll().where('id', '=', id).where('chat_id', '=', chatId).forUpdate().executeTakeFirst(),
 
@@ -292,7 +287,6 @@ export const runStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Returns the run that a tool call delegated. */
   delegated: (db: Db, parentId: Id, call: string): Promise<RunRow | undefined> =>
     db
       .selectFrom('runs')
@@ -301,7 +295,6 @@ export const runStore = {
       .where('parent_call', '=', call)
       .executeTakeFirst(),
 
-  /** Counts the runs that an attempt delegated. */
   async tasks(db: Db, { id, attempt }: Pick<RunRow, 'id' | 'attempt'>): Promise<number> {
     const { rows } = await sql<{ count: number }>`select count(*)::int as count from runs
       where parent_run_id = ${id} and parent_call like ${`${attempt}:%`}`.execute(db)

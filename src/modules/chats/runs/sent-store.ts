@@ -6,7 +6,6 @@ import { type MessageRow, insertable } from '../messages/message-store.ts'
 import type { Logged } from './event-store.ts'
 import { type FreshRun, type RunRow, decimal } from './run-store.ts'
 
-/** Rows to write for an accepted message, besides its run. */
 export interface AcceptedMessage {
   chatId: Id
   /** The message and its pending answer, which becomes the chat's head. */
@@ -15,7 +14,6 @@ export interface AcceptedMessage {
   /** Null keeps the current title. */
   title: string | null
   runId: Id
-  /** The run's first events. */
   events: readonly Logged[]
 }
 

@@ -24,7 +24,6 @@ export function visibleTo({ accountId, credential }: Principal, row: RunRow): Ru
   return sent ? { ...row, error: row.payer_error } : row
 }
 
-/** The run as any reader of the chat sees it. */
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
   id: row.id,
   chat_id: row.chat_id,
@@ -68,7 +67,6 @@ export const showAnswered = (message: MessageRow, run: RunRow): z.output<typeof 
   run: showRun(run),
 })
 
-/** Log events encoded for readers. */
 export class RunEventBatch implements EventBatch {
   readonly #runId: Id
   readonly #logged: readonly Logged[]
@@ -108,7 +106,6 @@ export async function runToReport(
   status: RunRow['status']
   error: string | null
   automated: boolean
-  /** Delegated by another run. */
   delegated: boolean
   status_reason: string | null
 } | null> {

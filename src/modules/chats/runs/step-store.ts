@@ -35,7 +35,6 @@ export type Step = Pick<
 > & {
   result: object | null
   error: object | null
-  /** The model request and answer, if stored. */
   request?: SealedRequest | null
 }
 
@@ -48,7 +47,6 @@ export const stepStore = {
       .where(sql<string>`result ->> 'call_id'`, '=', callId)
       .executeTakeFirst()) !== undefined,
 
-  /** Returns an attempt's steps in order. */
   of: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>): Promise<StepRow[]> =>
     db
       .selectFrom('steps')
@@ -96,11 +94,9 @@ export const stepStore = {
       .execute()
   },
 
-  /** Inserts a finished step. */
   insert: (db: Db, run: Pick<RunRow, 'id' | 'attempt'>, step: Step): Promise<void> =>
     stepStore.insertMany(db, [{ run, step }]),
 
-  /** Inserts one finished step per run. */
   async insertMany(db: Db, ended: readonly { run: Pick<RunRow, 'id' | 'attempt'>; step: Step }[]): Promise<void> {
     if (ended.length === 0) return
     const given = ended.map(({ run, step: { cost_nano, request, ...step } }) => ({

@@ -34,7 +34,6 @@ export interface Claim {
   }
 }
 
-/** How a run ended. */
 export interface Ending {
   status: 'completed' | 'failed' | 'cancelled'
   parts: Part[]
@@ -93,7 +92,6 @@ export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string)
   },
 })
 
-/** The server, acting on a user's request. */
 const actorOf = ({ account_id, key_id, id, automation_id }: RunRow): Actor => ({
   account_id,
   via: 'server',
@@ -120,7 +118,6 @@ export async function claimNext(db: Db, chatId: Id, processId: Id): Promise<Clai
   return next === null ? null : claim(db, next, processId)
 }
 
-/** A run to finish. `begun`: its start events were written. */
 export interface End {
   run: RunRow
   ending: Ending
@@ -133,7 +130,6 @@ export interface Ended {
   events: Logged[]
 }
 
-/** Finishes a run and writes its events. Null if the claim no longer holds. */
 export async function end(db: Db, one: End): Promise<Ended | null> {
   const [ended] = await endAll(db, [one])
   return ended ?? null
@@ -235,7 +231,6 @@ export async function pause(
   return events
 }
 
-/** Cancels a run that is queued or waiting for approval. */
 export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   const events = await eventStore.all(db, run.id)
   const parts = partsOf(run.output_message_id, events)

@@ -36,7 +36,6 @@ export const temporarySchedules = (engine: Engine): Schedule[] => [
   every('chats.temporary', LOOK_SECONDS, async () => void (await expireTemporary(engine))),
 ]
 
-/** Deletes a trashed temporary chat immediately. */
 export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
   outer.transaction(async (ctx) => {
     const { status } = await lockResource(ctx, 'chat', id)

@@ -51,7 +51,6 @@ export async function isTemporary(db: Db, id: Id): Promise<boolean> {
   return rows[0]?.temporary ?? false
 }
 
-/** Matches `outbox` rows about temporary chats. */
 export const isOfTemporary = sql<boolean>`exists (select from chats c where c.temporary and c.id = (
   case when outbox.resource_type = 'chat' then outbox.resource_id else outbox.data ->> 'chat_id' end)::ulid)`
 

@@ -9,9 +9,7 @@ const MOST_FINDS = 500
 /** Limited so that the first runs of a batch can start while the next batch is written. */
 const MOST_MESSAGES = 100
 
-/** Statements shared by concurrent calls. */
 export interface ChatBatches {
-  /** Null if there is no such chat. */
   find(id: Id): Promise<ChatRow | null>
   /** Accepts a message in an idle chat. Returns the new run's place, or null if nothing was written. */
   insertIntoIdle(message: IdleMessage): Promise<bigint | null>

@@ -75,7 +75,6 @@ export async function untilSettled(
 }
 const EVER = 2 ** 31 - 1
 
-/** How long a request waits for its answer. */
 const INLINE_MS = 600_000
 
 /**

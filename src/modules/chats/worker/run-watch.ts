@@ -56,7 +56,6 @@ export class RunWatch {
     return promise
   }
 
-  /** Returns stored events after `seq`. */
   page(runId: Id, seq: number): Promise<Page> {
     const key = keyOf({ id: runId, seq })
     const known = this.#pages.get(key)

@@ -3,7 +3,6 @@ import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { RunRow } from '../runs/run-store.ts'
 
-/** Queries for runs that only a sweep finds. */
 export const sweepStore = {
   /** Returns whether any run is unfinished. If not, the other queries can be skipped. */
   async someGoOn(db: Db): Promise<boolean> {
@@ -13,7 +12,6 @@ export const sweepStore = {
     return rows[0]!.some
   },
 
-  /** Runs of this process with a stop request. */
   toCancel: async (db: Db, processId: Id): Promise<Id[]> =>
     (
       await db
@@ -25,7 +23,6 @@ export const sweepStore = {
         .execute()
     ).map(({ id }) => id),
 
-  /** Returns those of `ids` that were deleted or taken over. */
   async lost(db: Db, processId: Id, ids: readonly Id[]): Promise<Id[]> {
     if (ids.length === 0) return []
     const { rows } = await sql<{ id: Id }>`select x.id from unnest(${ids}::ulid[]) x(id) left join runs r on r.id = x.id
@@ -44,7 +41,6 @@ export const sweepStore = {
       .limit(200)
       .execute(),
 
-  /** Runs with an expired approval. */
   expired: (db: Db): Promise<RunRow[]> =>
     db
       .selectFrom('runs')

@@ -44,7 +44,6 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
       if (next) here.begin(next)
     }
   }
-  /** Logs a failed takeover so that the sweep continues with other runs. */
   const left = (runId: Id) => (error: unknown) =>
     log.warn({ error, run: runId }, 'a run cannot be taken over right now')
 
@@ -74,7 +73,6 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
   }
 
-  /** Queues a run whose delegated task has ended. */
   async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status !== 'requires_action') return

@@ -16,11 +16,9 @@ const FEW = 8
 /** Unread bytes after which a reader gets no more until it catches up. */
 export const UNREAD_BYTES = 256 * 1024
 
-/** The newest events of a run, encoded once for all readers. */
 export class Tail {
   readonly #runId: Id
   #held: Logged[] = []
-  /** Sequence number after the held events. */
   #next: number
   #ended = false
   readonly #readers = new Set<() => void>()

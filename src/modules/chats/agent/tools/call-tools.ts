@@ -88,7 +88,6 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   return carryOut(calling, open, tool, given, approved)
 }
 
-/** The result of a call that needs consent, in a run without a person. */
 const unwatched = (tool: string): Result => ({
   output: errorBody(
     new Refusal('consent_required', {

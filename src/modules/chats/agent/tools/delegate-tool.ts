@@ -1,4 +1,3 @@
-/** The tool that delegates a task to another agent. */
 import type { AgentRow } from '#modules/agents/service.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 

@@ -4,7 +4,6 @@ import type { Id } from '#core/ids.ts'
 import type { OutsideTools } from './outside-tools.ts'
 import type { Toolbox } from './toolbox.ts'
 
-/** Engine handles that agents use. */
 export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {
   toolbox: Toolbox
   outsideTools: OutsideTools

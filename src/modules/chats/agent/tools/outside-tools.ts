@@ -1,4 +1,3 @@
-/** Tools of an agent's external MCP servers. */
 import { createHash, hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentRow, outsideServers } from '#modules/agents/service.ts'
@@ -25,7 +24,6 @@ export interface OfferedOutsideTool {
 
 export interface OutsideSession extends AsyncDisposable {
   offer: Tool[]
-  /** Servers or tools that are unavailable, with the reason. */
   problems: { server: string; message: string }[]
   /** Looks up a tool by the model's name for it. Null if no server has it. */
   reach(name: string): OfferedOutsideTool | { unusable: string } | null
@@ -247,7 +245,6 @@ async function listed(
   }
 }
 
-/** Limits the number and size of tools. */
 function bounded(all: readonly OutsideTool[]): Listing {
   const tools: ListedTool[] = []
   let size = 0

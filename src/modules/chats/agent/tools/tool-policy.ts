@@ -58,7 +58,6 @@ export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 
 
 export type AgentAbove = Pick<AgentRow, 'id' | 'workspace_id' | 'tools' | 'tools_by' | 'mcp_servers' | 'subagents'>
 
-/** Current agents of the ancestor runs. */
 export async function agentsAbove(db: Db, lineage: readonly RunBudgets[]): Promise<AgentAbove[]> {
   const ids = lineage.slice(1).flatMap(({ agent_id }) => agent_id ?? [])
   const rows = await agentsById(db, [...new Set(ids)])

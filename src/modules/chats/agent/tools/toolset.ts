@@ -17,7 +17,6 @@ import { type OpenCall, type Result, mistake } from '../../messages/tool-calls.t
 import type { RunEvent } from '../../runs/facts.ts'
 
 export interface UsableTool {
-  /** The name shown to people. */
   name: string
   /** Hash of the external tool's definition; null for built-in tools. */
   definition: string | null
@@ -40,7 +39,6 @@ export interface ToolUse {
   run: RunRow
   call: OpenCall
   budgets: readonly Budget[]
-  /** A person allowed this call. */
   consented: boolean
   signal: AbortSignal
   /** Resolves when the events are durable. */
@@ -52,12 +50,9 @@ export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Resu
 
 export interface Toolset extends AsyncDisposable {
   empty: boolean
-  /** The agent's version. */
   version: number | null
   offer: readonly Tool[]
-  /** Unavailable servers and tools, for the run's log. */
   problems: OutsideSession['problems']
-  /** Returns the tool, or why it can't be used. */
   reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
 }
 
@@ -65,7 +60,6 @@ const CALL_MS = 60_000
 
 export interface ToolsetOwner {
   agent: AgentRow | null
-  /** The run's sender. */
   principal: Principal
   workspaceId: Id
   /** Starts with the run itself. */
