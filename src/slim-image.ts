@@ -25,7 +25,9 @@ const remove = (path: string): void => rmSync(path, { recursive: true, force: tr
 
 function listPackages(folder: string): string[] {
   const { dependencies = {}, optionalDependencies = {} } = manifestIn(folder)
-  const sources = globSync('src/**/*.ts', { cwd: folder }).filter((path) => !/\.(test|long)\.ts$/.test(path))
+  const sources = globSync('{src,packages/*/src}/**/*.ts', { cwd: folder }).filter(
+    (path) => !/\.(test|long)\.ts$/.test(path),
+  )
   const quotedNames = new Set<string>()
   for (const path of sources)
     for (const [, name] of readFileSync(join(folder, path), 'utf8').matchAll(/['"`]((?:@[\w.-]+\/)?[\w.-]+)[/'"`]/g))

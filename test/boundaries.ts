@@ -1,6 +1,6 @@
 /**
  * The import rules between folders, as data. `test/boundaries.test.ts` checks every import against this table and
- * `docs/architecture.md` shows it. Paths are globs below `src/`.
+ * `docs/architecture.md` shows it. Paths are globs below `src/`. Packages import nothing of `src`.
  */
 import { matchesGlob } from 'node:path'
 
@@ -88,7 +88,13 @@ export const ROOMS: readonly Room[] = [
   {
     files: 'daemon/**',
     is: 'the program on a connected computer: the connection, the keeper of terminals and commands, files, ports, users, engines',
-    may: ['core/**', 'daemon-protocol/**', 'modules/contracts.ts', 'modules/*/contract.ts'],
+    may: [
+      'core/**',
+      'daemon-protocol/**',
+      'modules/contracts.ts',
+      'modules/*/contract.ts',
+      '../packages/terminal-screen/**',
+    ],
   },
   {
     files: 'interfaces/cli/commands/computer*.ts',
@@ -110,7 +116,12 @@ export const ROOMS: readonly Room[] = [
     is: 'interfaces generated from the registry: OpenAPI, client, CLI, MCP, docs; also serves the built app',
     may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
-  { files: '../packages/**', is: 'published packages: the typed client', may: [] },
+  { files: '../packages/client/**', is: 'the published typed client', may: [] },
+  {
+    files: '../packages/terminal-screen/**',
+    is: 'the screen of a terminal from its bytes, and snapshots of it',
+    may: [],
+  },
   {
     files: '../web/src/{main.tsx,router/**}',
     is: 'the start of the app and its routes, which load every page',
@@ -146,7 +157,7 @@ export const ROOMS: readonly Room[] = [
 const below = (path: string): string => (path.startsWith('src/') ? path.slice(4) : `../${path}`)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
-export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
+export const roomOf = (path: string): string => /^(web)\//.exec(path)?.[1] ?? path.split('/')[1]!
 const homeOf = (path: string): string => /^(src\/modules|web\/src)\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 

@@ -57,7 +57,7 @@ function optionsOrExit(): Options {
 
 function filesOrExit(): string[] {
   const name = `*.${long ? 'long' : 'test'}.ts`
-  const folders = folder === undefined ? ['src', 'test', 'bench', 'tools', 'web/src'] : [folder]
+  const folders = folder === undefined ? ['src', 'packages', 'test', 'bench', 'tools', 'web/src'] : [folder]
   const every = globSync(
     folders.map((each) => `${each}/**/${name}`),
     { cwd: root },

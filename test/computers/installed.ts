@@ -121,6 +121,10 @@ export function laterClone(version: string, edits: Record<string, readonly [from
       recursive: true,
       filter: (file) => !/\.(test|long)\.ts$/.test(file),
     })
+  cpSync(join(ROOT, 'packages'), join(root, 'packages'), {
+    recursive: true,
+    filter: (file) => !/\.(test|long)\.ts$|\/dist$/.test(file),
+  })
   const about = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(root, 'package.json'), JSON.stringify({ ...about, version }))
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))

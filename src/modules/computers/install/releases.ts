@@ -134,7 +134,7 @@ const KEPT = 3
 
 /** Processes may create it concurrently. */
 async function placeBundle(root: string, place: string): Promise<string> {
-  const target = join(place, await stampOf([join(root, 'src'), join(root, 'package.json')]))
+  const target = join(place, await stampOf(['src', 'packages', 'package.json'].map((name) => join(root, name))))
   if (await isFolder(target)) return target
   await mkdir(place, { recursive: true, mode: 0o700 })
   const making = await mkdtemp(join(place, 'making-'))

@@ -16,7 +16,14 @@ export const PROGRAM = {
 const SOURCES = join(import.meta.dirname, '../../../..')
 const MAIN = join(SOURCES, 'daemon/sandboxed.ts')
 /** Besides dependencies. */
-const ROOMS = ['daemon', 'daemon-protocol', 'core', 'modules/computers/drivers/inside', '../package.json']
+const ROOMS = [
+  'daemon',
+  'daemon-protocol',
+  'core',
+  'modules/computers/drivers/inside',
+  '../packages',
+  '../package.json',
+]
 
 /**
  * Uses a V8 code cache made by the same V8. Node's own compile cache is keyed by account and path, which differ per
