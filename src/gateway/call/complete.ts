@@ -159,7 +159,8 @@ class DirectCall implements CallHandler {
     try {
       this.#call.start(this.#candidates(offers), null)
       const answer = await this.#begun.promise
-      yield* answer.chunks()
+      for (const chunk of answer.takeHeld()) yield chunk
+      for (let next = await answer.next(); next !== null; next = await answer.next()) yield next
       if (answer.finishReason === null) signal.throwIfAborted()
     } catch (error) {
       signal.throwIfAborted()

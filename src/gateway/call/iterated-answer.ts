@@ -53,7 +53,7 @@ export class IteratedAnswer implements AnswerInProgress {
     this.#source = chunks[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const chunk = await this.#next()
+        const chunk = await this.#pull()
         if (this.#over) return
         const fault = this.#faultIn(chunk)
         if (fault !== null) {
@@ -74,16 +74,21 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
-    yield* this.#held
+  /** The opening chunks, once. */
+  takeHeld(): readonly Chunk[] {
+    const held = this.#held
     this.#held = []
-    while (!this.#over) {
-      const chunk = await this.#next()
-      const fault = this.#faultIn(chunk)
-      if (fault !== null) this.#end(fault)
-      else if (chunk!.type === 'finish') this.#end(null)
-      yield fault === null ? chunk! : { type: 'error', error: fault }
-    }
+    return held
+  }
+
+  /** Null: the answer has ended. */
+  async next(): Promise<Chunk | null> {
+    if (this.#over) return null
+    const chunk = await this.#pull()
+    const fault = this.#faultIn(chunk)
+    if (fault !== null) this.#end(fault)
+    else if (chunk!.type === 'finish') this.#end(null)
+    return fault === null ? chunk! : { type: 'error', error: fault }
   }
 
   /** Joins consecutive text: an answer may arrive letter by letter. */
@@ -96,7 +101,7 @@ export class IteratedAnswer implements AnswerInProgress {
     else this.#held.push(chunk)
   }
 
-  async #next(): Promise<Chunk | null> {
+  async #pull(): Promise<Chunk | null> {
     try {
       const { done, value } = await this.#source!.next()
       return done ? null : value

@@ -7,8 +7,9 @@ import { fetchMedia, needsFetching, withKinds, withStandIns } from './fetched-me
 import { addressReferenceIn, storedReferenceIn } from '../stored-references/find.ts'
 import { refuseReference } from '../stored-references/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
-import { withSoundArguments } from './sound-arguments.ts'
-import { withUniqueCalls } from './unique-calls.ts'
+import { type ChunkStep, inSteps } from './chunk-step.ts'
+import { ValidArguments } from './valid-arguments.ts'
+import { UniqueCallIds } from './unique-call-ids.ts'
 import { type PreparedRequest, prepare, translatableShapes } from './upstream-stream.ts'
 import type { Candidate } from '../routing/router.ts'
 import { simLosses } from '../sim/losses.ts'
@@ -97,16 +98,23 @@ export class Translation {
 export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
   const { send, ...translation } = translateWhole(withKinds(canonical), offer)
   refuseLost(translation.losses)
-  return { ...translation, send: (...args) => withUniqueCalls(withSoundArguments(send(...args)), canonical.messages) }
+  return {
+    ...translation,
+    send: (...args) => send(...args, [new ValidArguments(), new UniqueCallIds(canonical.messages)]),
+  }
 }
 
-function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
+type StepwiseRequest = Omit<TranslatedRequest, 'send'> & {
+  send(limit: number | null, net: Connections, signal: AbortSignal, steps: readonly ChunkStep[]): AsyncIterable<Chunk>
+}
+
+function translateWhole(canonical: CanonicalRequest, offer: Offer): StepwiseRequest {
   if (isSimulated(offer)) {
     const request = { ...canonical, model: offer.upstreamModel }
     return {
       losses: simLosses(request),
       body: canonical,
-      send: (limit, { party }, signal) => simulate(withLimit(request, limit), signal, party),
+      send: (limit, { party }, signal, steps) => inSteps(simulate(withLimit(request, limit), signal, party), steps),
     }
   }
   const fetches = needsFetching(canonical, offer)
@@ -115,15 +123,12 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
     losses: preparedRequest.losses,
     // Fetched media count with their own weight, not their placeholder's.
     body: fetches ? canonical : preparedRequest.body,
-    send: (limit, net, signal) => {
+    send: (limit, net, signal, steps) => {
       // Anthropic's clients warm a cache this way; other providers reject a limit of 0.
       if (canonical.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(canonical)
-      if (fetches) return fetchAndSend(offer, withLimit(canonical, limit), net, signal)
-      return (limit === null ? preparedRequest : prepare(offer, withLimit(canonical, limit))).chunks(
-        net.outbound,
-        net.party,
-        signal,
-      )
+      if (fetches) return fetchAndSend(offer, withLimit(canonical, limit), net, signal, steps)
+      const { chunks } = limit === null ? preparedRequest : prepare(offer, withLimit(canonical, limit))
+      return chunks(net.outbound, net.party, signal, steps)
     },
   }
 }
@@ -138,6 +143,7 @@ async function* fetchAndSend(
   canonical: CanonicalRequest,
   { outbound, outside, party }: Connections,
   signal: AbortSignal,
+  steps: readonly ChunkStep[],
 ): AsyncGenerator<Chunk, void, undefined> {
   const whole = await fetchMedia(canonical, offer, outside, party, signal)
   if ('kind' in whole) return yield { type: 'error', error: whole }
@@ -149,7 +155,7 @@ async function* fetchAndSend(
     // The provider doesn't accept the type, as only the bytes have shown.
     return yield { type: 'error', error: { kind: 'bad_request', message: error.message, param: 'messages' } }
   }
-  yield* preparedRequest.chunks(outbound, party, signal)
+  yield* preparedRequest.chunks(outbound, party, signal, steps)
 }
 
 async function* nothing({ model }: CanonicalRequest): AsyncGenerator<Chunk, void, undefined> {

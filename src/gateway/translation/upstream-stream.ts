@@ -33,7 +33,8 @@ import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-s
 import type { Encoded, Target } from '../wire/shared/target.ts'
 import { renameBack } from '../wire/shared/tools/tool-names.ts'
 import { quirksOwner, usesConverse } from '../providers/supports.ts'
-import { stopAt } from './stop-at.ts'
+import { type ChunkStep, chainSteps } from './chunk-step.ts'
+import { StopSequences } from './stop-sequences.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 import { modelSegment } from '../wire/path-name.ts'
@@ -88,7 +89,12 @@ export interface PreparedRequest {
   losses: Loss[]
   body: Record<string, unknown>
   /** The last chunk is one `finish` or one `error`; nothing follows the signal. */
-  chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
+  chunks(
+    outbound: Outbound,
+    party: Id,
+    signal: AbortSignal,
+    steps: readonly ChunkStep[],
+  ): AsyncGenerator<Chunk, void, undefined>
 }
 
 export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequest {
@@ -111,35 +117,37 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequ
   const headers = [...upstream.headers]
   if (endpoint.shape === 'anthropic-messages' && !upstream.names.has('anthropic-version'))
     headers.push('anthropic-version', '2023-06-01')
+  const asRequested = (chunk: Chunk): Chunk => {
+    if (chunk.type === 'error') return { type: 'error', error: scrub(chunk.error, endpoint) }
+    return renamed.size === 0 ? chunk : renameBack(chunk, renamed)
+  }
   return {
     losses,
     body,
-    async *chunks(outbound, party, signal) {
-      const stream = new UpstreamStream(translator, party, signal)
-      dispatch(
-        outbound,
-        upstream,
-        {
-          origin: upstream.origin,
-          path,
-          method: 'POST',
-          headers,
-          body: Buffer.from(wellFormedJson(body)),
-          mayBePrivate: upstream.mayBePrivate,
-          credential: upstream.credential,
-          party,
-        },
-        { model: offer.upstreamModel, stream: true },
-        stream,
+    chunks(outbound, party, signal, furtherSteps) {
+      const steps: ChunkStep[] = [
+        ...(stops.length === 0 ? [] : [new StopSequences(stops)]),
+        { push: (chunk, next) => next(asRequested(chunk)) },
+        ...furtherSteps,
+      ]
+      return new UpstreamStream(translator, party, signal, steps).chunks((stream) =>
+        dispatch(
+          outbound,
+          upstream,
+          {
+            origin: upstream.origin,
+            path,
+            method: 'POST',
+            headers,
+            body: Buffer.from(wellFormedJson(body)),
+            mayBePrivate: upstream.mayBePrivate,
+            credential: upstream.credential,
+            party,
+          },
+          { model: offer.upstreamModel, stream: true },
+          stream,
+        ),
       )
-      try {
-        const received = stream.chunks()
-        for await (const chunk of stops.length === 0 ? received : stopAt(received, stops))
-          if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
-          else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
-      } finally {
-        stream.leave()
-      }
     },
   }
 }
@@ -159,6 +167,8 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   #taken = 0
   #wake: (() => void) | null = null
   #over = false
+  #failure: { error: unknown } | null = null
+  readonly #push: (chunk: Chunk) => void
   #status = 0
   #headers: IncomingHttpHeaders = {}
   #events = false
@@ -166,29 +176,36 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   #size = 0
   readonly #onAbort = (): void => this.leave()
 
-  constructor(translator: Translator, party: Id, signal: AbortSignal) {
+  constructor(translator: Translator, party: Id, signal: AbortSignal, steps: readonly ChunkStep[]) {
     this.#translator = translator
     this.#party = party
     this.#reader = translator.reader()
+    this.#push = chainSteps(steps, (chunk) => this.#waiting.push(chunk))
     this.#signal = signal
     signal.addEventListener('abort', this.#onAbort)
   }
 
-  async *chunks(): AsyncGenerator<Chunk, void, undefined> {
-    for (let inARow = 0; ;) {
-      this.#signal.throwIfAborted()
-      const next = this.#take()
-      if (next !== null) {
-        yield next
-        if (++inARow < MOST_IN_A_ROW) continue
-        // Without this limit, available chunks would all be written before anyone else is served.
-        inARow = 0
-        await nextPiece(this.#party)
-      } else if (this.#over) return
-      else {
-        inARow = 0
-        await new Promise<void>((resolve) => (this.#wake = resolve))
+  async *chunks(send: (handler: this) => void): AsyncGenerator<Chunk, void, undefined> {
+    try {
+      send(this)
+      for (let inARow = 0; ;) {
+        this.#signal.throwIfAborted()
+        const next = this.#take()
+        if (next !== null) {
+          yield next
+          if (++inARow < MOST_IN_A_ROW) continue
+          // Without this limit, available chunks would all be written before anyone else is served.
+          inARow = 0
+          await nextPiece(this.#party)
+        } else if (this.#failure !== null) throw this.#failure.error
+        else if (this.#over) return
+        else {
+          inARow = 0
+          await new Promise<void>((resolve) => (this.#wake = resolve))
+        }
       }
+    } finally {
+      this.leave()
     }
   }
 
@@ -262,8 +279,13 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   #put(chunks: Chunk[]): void {
     if (this.#over) return
-    // One by one: spread as arguments of a call they could exceed the limit.
-    for (const chunk of chunks) this.#waiting.push(chunk)
+    try {
+      for (const chunk of chunks) this.#push(chunk)
+    } catch (error) {
+      // Only a bug fails here. Whoever reads the answer gets it, not the connection.
+      this.#failure = { error }
+      this.leave()
+    }
     this.#wake?.()
     this.#wake = null
   }

@@ -68,7 +68,7 @@ test('secrets are also removed from a translated stream in progress', async () =
     messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }],
   }
   const chunks = []
-  for await (const chunk of prepare(offer, canonical).chunks(outbound, 'x', AbortSignal.timeout(PATIENCE_MS)))
+  for await (const chunk of prepare(offer, canonical).chunks(outbound, 'x', AbortSignal.timeout(PATIENCE_MS), []))
     chunks.push(chunk)
   assert.match(JSON.stringify(chunks), /Hel.*no \[key\]/)
   assert.doesNotMatch(JSON.stringify(chunks), /of-the-instance/)

@@ -12,7 +12,7 @@ import { bareErrors } from '#gateway/surfaces/compat-a/bare-errors.ts'
 import { ollamaAnswers } from '#gateway/surfaces/compat-a/ollama-answers.ts'
 import { redraft } from '#gateway/surfaces/compat-c/redraft.ts'
 import { ChunkMeter } from '#gateway/translation/chunk-meter.ts'
-import { stopAt } from '#gateway/translation/stop-at.ts'
+import { StopSequences } from '#gateway/translation/stop-sequences.ts'
 import { StreamReader as MessageReader } from '#gateway/wire/anthropic-messages/read/stream.ts'
 import { StreamWriter as MessageWriter } from '#gateway/wire/anthropic-messages/write/stream.ts'
 import { StreamReader as ConverseReader } from '#gateway/wire/converse/read.ts'
@@ -200,9 +200,6 @@ function* readChunks(wire: string, bytes: Buffer): Generator<Chunk> {
 
 /** Passes chunks through everything that consumes an answer. */
 async function take(chunks: readonly Chunk[]): Promise<void> {
-  async function* arriving(): AsyncGenerator<Chunk> {
-    yield* chunks
-  }
   for (const createWriter of Object.values(writers)) {
     const writer = createWriter()
     for (const chunk of chunks) writer.write(chunk)
@@ -215,7 +212,8 @@ async function take(chunks: readonly Chunk[]): Promise<void> {
     meter.add(chunk)
     for (const taker of takers) taker.add(chunk)
   }
-  for await (const _ of stopAt(arriving(), ['xx'.repeat(200), 'never'])) continue
+  const stopSequences = new StopSequences(['xx'.repeat(200), 'never'])
+  for (const chunk of chunks) stopSequences.push(chunk, () => {})
 }
 
 const SIZE = 200

@@ -3,12 +3,15 @@ import { test } from 'node:test'
 import { usageOf } from '#core/usage.ts'
 import * as fc from 'fast-check'
 import { collect, textOfAnswer } from '../model/answer.ts'
-import { stopAt } from './stop-at.ts'
+import { inSteps } from './chunk-step.ts'
+import { StopSequences } from './stop-sequences.ts'
 import type { Chunk } from '../model/canonical-request.ts'
 
 async function* from(chunks: readonly Chunk[]): AsyncGenerator<Chunk, void, undefined> {
   yield* chunks
 }
+const stopAt = (chunks: readonly Chunk[], words: readonly string[]): AsyncIterable<Chunk> =>
+  inSteps(from(chunks), [new StopSequences(words)])
 const usageChunk: Chunk = { type: 'usage', usage: usageOf({ output_tokens: 9 }) }
 const finish: Chunk = { type: 'finish', reason: 'length', native: 'length' }
 
@@ -18,7 +21,7 @@ test('an answer ends before the first stop sequence, however it is cut, and its 
   await fc.assert(
     fc.asyncProperty(letters, words, async (pieces, stops) => {
       const chunks = pieces.map((text): Chunk => ({ type: 'text', text }))
-      const answer = await collect(stopAt(from([...chunks, usageChunk, finish]), stops))
+      const answer = await collect(stopAt([...chunks, usageChunk, finish], stops))
       const text = pieces.join('')
       const ends = stops.flatMap((word) => (text.includes(word) ? [text.indexOf(word) + word.length] : []))
       const end = Math.min(...ends)
@@ -47,7 +50,7 @@ test('calls that started before a stop sequence end, later ones are dropped; a f
     ...call('two'),
     { type: 'error', error: { kind: 'garbage', message: 'broke off' } },
   ]
-  const { content, finish: end, error } = await collect(stopAt(from(chunks), ['STOP']))
+  const { content, finish: end, error } = await collect(stopAt(chunks, ['STOP']))
   assert.deepEqual(content, [
     { type: 'tool_call', id: 'one', name: 'look', arguments: '{}' },
     { type: 'text', text: 'so. ' },
