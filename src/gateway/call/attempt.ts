@@ -1,63 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { AnsweredRequest, Payer } from '#infra/ledger/ledger.ts'
+import type { AnsweredRequest } from '#infra/ledger/ledger.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
-import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
+import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
-import type { Gateway } from '../request/gateway.ts'
-import type { RequestFacts } from '../request/logged.ts'
-import { Metering, type WorstCase } from './money/metering.ts'
+import type { CallHandler } from './handler.ts'
+import { Metering } from './money/metering.ts'
 import { billedUsage } from './money/settle.ts'
-
-/**
- * What differs between callers: the request, how it is sent, and where the answer goes. `Call` and `Attempt` implement
- * the rest of the life cycle.
- */
-export interface CallHandler {
-  readonly gateway: Gateway
-  readonly payer: Payer
-  readonly surface: string
-  readonly id: Id
-  /** The start, on the clock of `performance.now()`. */
-  readonly startedAt: number
-  /** False: tokens are only counted; nothing is generated or charged. */
-  readonly metered: boolean
-  readonly streaming: boolean
-  /** Null: unknown, or only one endpoint could cache its prompt. */
-  readonly conversation: string | null
-  readonly gone: boolean
-  asked(): RequestFacts
-  /** Null: the client's own bytes are sent. Refuses what the offer can't serve at all. */
-  translatedFor(offer: Offer): TranslatedRequest | null
-  inputBound(attempt: Attempt): number
-  /** A rougher bound that is cheaper to compute. */
-  roughInputBound?(attempt: Attempt): number | null
-  worstCase(attempt: Attempt, inputTokens: number): WorstCase
-  guessInput(): number
-  /** `limit`: the output tokens covered by the reservation. */
-  send(attempt: Attempt, limit: number | null): void
-  /** Fields that didn't reach the provider, by the client's names. */
-  lossesOf(attempt: Attempt): readonly Loss[]
-  begin(
-    attempt: Attempt,
-    losses: readonly Loss[],
-    contentType: string,
-    length: number | null,
-    provider: IncomingHttpHeaders,
-  ): void
-  ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
-  hedgeLost?(attempt: Attempt, cost: Nano | null): void
-  /** The endpoint was withdrawn after its answer had started. Absent: the handler watches for it itself. */
-  withdrawn?(): void
-  /** True: the handler can do without an answer after this fault. */
-  toleratesFault?(fault: UpstreamFault): boolean
-  failed(failure: unknown, candidate: Candidate, isExhausted: boolean): void
-}
 
 export interface AttemptOwner {
   readonly handler: CallHandler
@@ -104,7 +58,7 @@ export class Attempt implements AttemptListener {
     this.candidate = candidate
     this.translated = translation
     this.startedAt = startedAt
-    const { gateway, payer, surface, metered: isMetered } = call.handler
+    const { gateway, payer, surface, metered: isMetered } = call.handler.request
     this.#metering = isMetered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null
   }
 
@@ -126,7 +80,7 @@ export class Attempt implements AttemptListener {
     if (metering === null || !metering.guarded) return this.#send(null)
     this.#reserve(metering)
       .then((limit) => {
-        if (this.#over || this.#handler.gone) metering.release()
+        if (this.#over || this.#handler.request.gone) metering.release()
         else if (this.#withdrawn) {
           metering.release()
           this.#over = true
@@ -139,15 +93,15 @@ export class Attempt implements AttemptListener {
   }
 
   async #reserve(metering: Metering): Promise<number | null> {
-    const rough = this.#handler.roughInputBound?.(this) ?? null
+    const rough = this.#handler.money.roughInputBound?.(this) ?? null
     if (rough !== null && (await this.#reserveRoughly(metering, rough))) return null
-    this.#inputTokens = this.#handler.inputBound(this)
-    return metering.reserve(this.#handler.worstCase(this, this.#inputTokens))
+    this.#inputTokens = this.#handler.money.inputBound(this)
+    return metering.reserve(this.#handler.money.worstCase(this, this.#inputTokens))
   }
 
   /** False: the money doesn't cover a rough bound, but may cover an exact one. */
   async #reserveRoughly(metering: Metering, inputTokens: number): Promise<boolean> {
-    const worst = this.#handler.worstCase(this, inputTokens)
+    const worst = this.#handler.money.worstCase(this, inputTokens)
     if (!('maxTokens' in worst)) return false
     this.#inputTokens = inputTokens
     try {
@@ -161,7 +115,7 @@ export class Attempt implements AttemptListener {
 
   #send(limit: number | null): void {
     try {
-      this.#handler.send(this, limit)
+      this.#handler.relay.send(this, limit)
     } catch (error) {
       this.#metering?.release()
       throw error
@@ -181,7 +135,7 @@ export class Attempt implements AttemptListener {
   failed(fault: UpstreamFault, isUnclear = false): void {
     this.#over = true
     this.#answer = null
-    const { gateway, surface, streaming } = this.#handler
+    const { gateway, surface, streaming } = this.#handler.request
     if (this.#metering !== null) {
       gateway.engine.metrics.gateway.call(surface, 'failed', null)
       this.#metering.fail(performance.now() - this.startedAt, streaming, isUnclear)
@@ -193,7 +147,7 @@ export class Attempt implements AttemptListener {
     this.#over = true
     this.#answer = null
     const breakFault = why ?? reading.fault
-    const { gateway, conversation } = this.#handler
+    const { gateway, conversation } = this.#handler.request
     if (breakFault === null) {
       const now = performance.now()
       const outputTokens = reading.usage?.output_tokens ?? 0
@@ -213,7 +167,7 @@ export class Attempt implements AttemptListener {
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
-    if (this.#beganAt > 0) return this.#handler.withdrawn?.()
+    if (this.#beganAt > 0) return this.#handler.relay.withdrawn?.()
     // Nothing was sent during the reservation.
     if (this.#answer === null) return
     this.#answer.leave()
@@ -237,13 +191,10 @@ export class Attempt implements AttemptListener {
   ): Nano | null {
     const metering = this.#metering
     if (metering === null) return 0n
-    const handler = this.#handler
-    handler.gateway.engine.metrics.gateway.call(
-      handler.surface,
-      status,
-      firstByteAt === 0 ? null : firstByteAt - handler.startedAt,
-    )
-    const { usage, estimated: isEstimated } = billedUsage(reading, status === 'succeeded', characters, handler)
+    const { request, money } = this.#handler
+    const firstByteMs = firstByteAt === 0 ? null : firstByteAt - request.startedAt
+    request.gateway.engine.metrics.gateway.call(request.surface, status, firstByteMs)
+    const { usage, estimated: isEstimated } = billedUsage(reading, status === 'succeeded', characters, money)
     const cost = metering.settle({
       status,
       usage,
@@ -255,7 +206,7 @@ export class Attempt implements AttemptListener {
       finishReason: reading.finishReason,
       firstTokenMs: firstByteAt === 0 ? null : firstByteAt - this.startedAt,
       durationMs: performance.now() - this.startedAt,
-      streamed: handler.streaming,
+      streamed: request.streaming,
       request: status === 'succeeded' ? this.#call.logInRecord(this) : null,
     })
     this.#settled = { usage, cost }

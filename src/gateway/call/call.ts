@@ -10,7 +10,8 @@ import type { EndpointUse } from '../model/offer.ts'
 import { RetryPolicy, type Step } from '../routing/retry.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
-import { type CallHandler, Attempt, type AttemptOwner } from './attempt.ts'
+import { Attempt, type AttemptOwner } from './attempt.ts'
+import type { CallHandler } from './handler.ts'
 import { type Ending, type Past, callEntry } from './log-entry.ts'
 
 const none: readonly never[] = []
@@ -65,10 +66,10 @@ export class Call implements AttemptOwner {
   }
 
   #begin(candidate: Candidate): void {
-    const { handler } = this
+    const { request } = this.handler
     let translation: TranslatedRequest | null
     try {
-      translation = handler.translatedFor(candidate.offer)
+      translation = request.translatedFor(candidate.offer)
     } catch (error) {
       // The next candidate's shape may support it.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
@@ -80,33 +81,33 @@ export class Call implements AttemptOwner {
       this,
       candidate,
       translation,
-      first ? handler.id : newId(),
-      first ? handler.startedAt : performance.now(),
+      first ? request.id : newId(),
+      first ? request.startedAt : performance.now(),
     )
     this.#attempt = attempt
     attempt.start((error) => this.#refused(attempt, error))
   }
 
   #hedge(): void {
-    const { handler } = this
-    if (handler.gone || this.#attempt?.over !== false) return
+    const { request } = this.handler
+    if (request.gone || this.#attempt?.over !== false) return
     const candidate = this.#plan().rival()
     if (candidate === null) return
     try {
-      const rival = new Attempt(this, candidate, handler.translatedFor(candidate.offer), newId(), performance.now())
+      const rival = new Attempt(this, candidate, request.translatedFor(candidate.offer), newId(), performance.now())
       this.#rival = rival
-      handler.gateway.engine.metrics.gateway.further('hedge')
+      request.gateway.engine.metrics.gateway.further('hedge')
       rival.start((error) => this.#refused(rival, error))
     } catch (error) {
       this.#rival = null
       if (!(error instanceof Refusal))
-        handler.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
+        request.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
     }
   }
 
   #refused(one: Attempt, error: unknown): void {
     ;(this.#past ??= []).push({ attempt: one, outcome: 'refused', why: error, at: performance.now() })
-    if (this.#goesOnWithout(one) || this.handler.gone) return
+    if (this.#goesOnWithout(one) || this.handler.request.gone) return
     this.#refusal ??= { error, candidate: one.candidate }
     // The next candidate may be affordable or free: a preview skips those that can't be paid.
     const step = error instanceof Refusal && error.status === 402 ? this.#plan().next() : null
@@ -123,7 +124,7 @@ export class Call implements AttemptOwner {
   }
 
   #plan(): RetryPolicy {
-    const { startedAt, gateway } = this.handler
+    const { startedAt, gateway } = this.handler.request
     return (this.#policy ??= new RetryPolicy(this.#candidates, gateway.health, { startedAt }))
   }
 
@@ -140,26 +141,26 @@ export class Call implements AttemptOwner {
   }
 
   begin(one: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
-    const { handler } = this
+    const { request, relay } = this.handler
     if (this.#hedging) clearTimeout(this.#hedging)
     if (this.#rival !== null) {
       const loser = one === this.#rival ? this.#attempt! : this.#rival
       this.#attempt = one
       this.#rival = null
       ;(this.#past ??= []).push({ attempt: loser, outcome: 'left', why: null, at: performance.now() })
-      handler.hedgeLost?.(loser, loser.leave())
+      relay.hedgeLost?.(loser, loser.leave())
     }
-    const losses = handler.lossesOf(one)
+    const losses = relay.lossesOf(one)
     this.#losses = losses
-    for (const name of losses) handler.gateway.engine.metrics.loss(handler.surface, one.offer.endpoint.shape, name)
-    handler.begin(one, losses, contentType, length, provider)
+    for (const name of losses) request.gateway.engine.metrics.loss(request.surface, one.offer.endpoint.shape, name)
+    relay.begin(one, losses, contentType, length, provider)
   }
 
   failed(one: Attempt, why: UpstreamFault, isFinal = false): void {
-    const { handler } = this
-    if (handler.toleratesFault?.(why)) return
+    const { request, relay } = this.handler
+    if (relay.toleratesFault?.(why)) return
     const { candidate } = one
-    const { gateway, conversation } = handler
+    const { gateway, conversation } = request
     const { gateway: tallies } = gateway.engine.metrics
     const policy = this.#plan()
     policy.failed(candidate, why)
@@ -172,7 +173,7 @@ export class Call implements AttemptOwner {
     tallies.fault(why.kind)
     if (conversation !== null) gateway.cacheAffinity.forget(conversation)
     if (this.#goesOnWithout(one)) return
-    const step = handler.gone || isFinal ? null : policy.next()
+    const step = request.gone || isFinal ? null : policy.next()
     if (step !== null) {
       tallies.further(step.candidate === candidate ? 'retry' : 'fallback')
       return this.#take(step)
@@ -189,10 +190,10 @@ export class Call implements AttemptOwner {
   }
 
   logInRecord({ candidate }: Attempt): AnsweredRequest | null {
-    const { handler } = this
-    if (this.#past !== null || this.#losses.length > 0 || !handler.gateway.engine.requestLog.isEnabled) return null
+    const { request } = this.handler
+    if (this.#past !== null || this.#losses.length > 0 || !request.gateway.engine.requestLog.isEnabled) return null
     this.#logged = true
-    const { path, model, bytes } = handler.asked()
+    const { path, model, bytes } = request.asked()
     return { path, askedModel: model, bytes, why: candidate.reason }
   }
 
@@ -203,21 +204,21 @@ export class Call implements AttemptOwner {
         ? { status: 'succeeded' }
         : { status: 'failed', failure: scrub(breakFault, one.offer.endpoint) },
     )
-    this.handler.ended(one, reading, why)
+    this.handler.relay.ended(one, reading, why)
   }
 
   #fail(failure: unknown, candidate: Candidate, isExhausted = false): void {
     this.#quiet()
     this.#log({ status: 'failed', failure })
-    this.handler.failed(failure, candidate, isExhausted)
+    this.handler.relay.failed(failure, candidate, isExhausted)
   }
 
   #log(ending: Ending): void {
     if (this.#logged) return
     this.#logged = true
-    const { handler } = this
-    const entry = callEntry(handler, { ...ending, last: this.#attempt, past: this.#past ?? none, losses: this.#losses })
-    handler.gateway.engine.requestLog.add(entry)
+    const { request } = this.handler
+    const entry = callEntry(request, { ...ending, last: this.#attempt, past: this.#past ?? none, losses: this.#losses })
+    request.gateway.engine.requestLog.add(entry)
   }
 
   #quiet(): void {

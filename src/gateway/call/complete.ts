@@ -15,7 +15,8 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { type Candidate, newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { type TranslatedRequest, isTranslatable, translateFor } from '../translation/translate.ts'
-import type { Attempt, CallHandler } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
+import type { CallMoney, CallRelay, CallRequest } from './handler.ts'
 import { Call } from './call.ts'
 import { callerOf } from '../request/caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
@@ -80,7 +81,7 @@ export const createCompleteTurn =
     }
   }
 
-class DirectCall implements CallHandler {
+class DirectCall implements CallRequest, CallMoney, CallRelay {
   readonly gateway: Gateway
   readonly payer: Payer
   readonly surface: string
@@ -113,7 +114,7 @@ class DirectCall implements CallHandler {
     this.#principal = principal
     this.#canonical = canonical
     this.#signal = signal
-    this.#call = new Call(this)
+    this.#call = new Call({ request: this, money: this, relay: this })
     // The rejection may have no listener.
     this.#begun.promise.catch(() => {})
   }

@@ -18,7 +18,8 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { newSeed } from '../routing/router.ts'
 import { embeddingWireOf } from '../wire/embeddings.ts'
 import { fault, readFault } from '../wire/faults/faults.ts'
-import type { Attempt, CallHandler } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
+import type { CallMoney, CallRelay, CallRequest } from './handler.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
@@ -53,7 +54,7 @@ const MOST_BYTES = 64 << 20
 const MOST_DIMENSIONS = 16_384
 const TIMEOUT_MS = 60_000
 
-class EmbeddingCall implements CallHandler, AnswerInProgress {
+class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgress {
   readonly gateway: Gateway
   readonly payer: Payer
   readonly surface: string
@@ -103,7 +104,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
       unserved: () => noSuchModel(model, []),
       shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which doesn’t support embeddings.`,
     })
-    const call = new Call(this)
+    const call = new Call({ request: this, money: this, relay: this })
     using _leaving = addAbortListener(signal, () => {
       call.leave()
       this.#answered.reject(signal.reason)

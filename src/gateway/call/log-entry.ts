@@ -1,7 +1,8 @@
 import type { LoggedRequest, ProviderAttempt } from '#infra/request-log/request-log.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
-import type { Attempt, CallHandler } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
+import type { CallRequest } from './handler.ts'
 
 export interface Past {
   attempt: Attempt
@@ -16,7 +17,7 @@ type EndedCall = Ending & { last: Attempt | null; past: readonly Past[]; losses:
 
 const outcomes = { succeeded: 'answered', failed: 'failed', cancelled: 'left' } as const
 
-export function callEntry(handler: CallHandler, { last, past, losses, ...ending }: EndedCall): LoggedRequest {
+export function callEntry(request: CallRequest, { last, past, losses, ...ending }: EndedCall): LoggedRequest {
   const failure = ending.status === 'failed' ? faultWords(ending.failure) : null
   const attempts = past.map(({ attempt, outcome, why, at }) =>
     triedBy(attempt, outcome, why === null ? null : faultWords(why), at),
@@ -24,8 +25,8 @@ export function callEntry(handler: CallHandler, { last, past, losses, ...ending 
   if (last !== null && !past.some(({ attempt }) => attempt === last))
     attempts.push(triedBy(last, outcomes[ending.status], failure, performance.now()))
   return {
-    ...askerOf(handler),
-    streamed: handler.streaming,
+    ...askerOf(request),
+    streamed: request.streaming,
     model: last?.offer.slug ?? null,
     provider: last?.offer.endpoint.slug ?? null,
     status: ending.status,

@@ -1,3 +1,4 @@
+import type { Payer } from '#infra/ledger/ledger.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { toUsd } from '#core/money.ts'
@@ -23,7 +24,10 @@ import { listOf } from '../model/json.ts'
 import { askForUsage } from '../passthrough/forwarded-body.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { requestedModels } from '../routing/model-names/variants.ts'
+import type { Gateway } from '../request/gateway.ts'
+import type { RequestFacts } from '../request/logged.ts'
 import type { GatewayRequest } from '../request/request.ts'
+import type { CallRequest } from './handler.ts'
 import { conversationOf } from '../routing/cache-affinity.ts'
 import { seedIn, summaryOf, strictIn } from '../routing/constraints.ts'
 import { liveConstraints } from './live-constraints.ts'
@@ -31,7 +35,8 @@ import { liveConstraints } from './live-constraints.ts'
 const none: readonly never[] = []
 type Candidates = readonly Candidate[]
 
-export class ModelRequest {
+/** A request of a surface for a model: what it asks for, and who may serve it. */
+export class ModelRequest implements CallRequest {
   readonly request: GatewayRequest
   readonly body: Body
   readonly format: PassthroughFormat
@@ -68,6 +73,28 @@ export class ModelRequest {
     this.answersEvents = this.streaming || (isMetered && format.media?.events?.wanted(body.json) === true)
     this.place = body.has('model') ? locate(body, 'model') : null
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
+  }
+
+  get gateway(): Gateway {
+    return this.request.gateway
+  }
+  get payer(): Payer {
+    return this.request.caller.payer
+  }
+  get surface(): string {
+    return this.request.surface.name
+  }
+  get id(): Id {
+    return this.request.id
+  }
+  get startedAt(): number {
+    return this.request.startedAt
+  }
+  get gone(): boolean {
+    return this.request.closed
+  }
+  asked(): RequestFacts {
+    return this.request.asked()
   }
 
   candidates(then: (candidates: readonly Candidate[]) => void): void {

@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Send } from '#infra/http-client/send.ts'
-import type { Payer } from '#infra/ledger/ledger.ts'
-import type { Id } from '#core/ids.ts'
 import { type Nano, toUsd } from '#core/money.ts'
 import { itemsToKeep, ownerOfItems } from '../stored-references/kept-items.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
@@ -30,22 +28,21 @@ import { StreamPulse } from '../request/stream-pulse.ts'
 import { lossesHeader } from '../translation/losses-header.ts'
 import { type TranslatedRequest, countFor } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
-import type { Attempt, CallHandler } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import { Call } from './call.ts'
-import { guessInput } from '../model/cost/weigh.ts'
-import { type WorstCase, inputBound, roughInputBound } from './money/metering.ts'
+import type { CallMoney, CallRelay } from './handler.ts'
 import type { ModelRequest } from './model-request.ts'
-import type { Gateway } from '../request/gateway.ts'
-import type { RequestFacts } from '../request/logged.ts'
-import { worstCaseOf } from './money/worst-case.ts'
+import { ClientCallMoney } from './money/worst-case.ts'
 
 const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'image/png', data: '' } }
 const NOTHING_LOST = (): null => null
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
-export class SurfaceCall implements CallHandler {
+/** Passes a client's request to a provider, translated where needed, and the answer back. */
+export class SurfaceCall implements CallRelay {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
+  readonly #money: CallMoney
   readonly #call: Call
   #pulse: StreamPulse | null = null
   /** The pass-through of each of two racing attempts; the second field is the one the client reads. */
@@ -56,38 +53,8 @@ export class SurfaceCall implements CallHandler {
   constructor(modelRequest: ModelRequest) {
     this.request = modelRequest.request
     this.#modelRequest = modelRequest
-    this.#call = new Call(this)
-  }
-
-  get gateway(): Gateway {
-    return this.request.gateway
-  }
-  get payer(): Payer {
-    return this.request.caller.payer
-  }
-  get surface(): string {
-    return this.request.surface.name
-  }
-  get id(): Id {
-    return this.request.id
-  }
-  get startedAt(): number {
-    return this.request.startedAt
-  }
-  get metered(): boolean {
-    return this.#modelRequest.metered
-  }
-  get streaming(): boolean {
-    return this.#modelRequest.streaming
-  }
-  get conversation(): string | null {
-    return this.#modelRequest.conversation
-  }
-  get gone(): boolean {
-    return this.request.closed
-  }
-  asked(): RequestFacts {
-    return this.request.asked()
+    this.#money = new ClientCallMoney(modelRequest)
+    this.#call = new Call({ request: modelRequest, money: this.#money, relay: this })
   }
 
   start(): void {
@@ -101,36 +68,15 @@ export class SurfaceCall implements CallHandler {
 
   #go(candidates: readonly Candidate[]): void {
     // A client that disconnected during a lookup pays nothing.
-    if (this.gone) return
     const { request } = this
+    if (request.closed) return
     const delay = hedgeDelayIn(request.incoming.headers['x-uk-hedge'])
-    this.#call.start(candidates, this.metered ? delay : null)
+    this.#call.start(candidates, this.#modelRequest.metered ? delay : null)
     if (!this.#modelRequest.answersEvents || request.response.writableEnded) return
     this.#pulse = new StreamPulse(request, {
       head: ['x-uk-route', this.#modelRequest.routeTo(null)],
       isCut: () => this.#passthrough?.cut === true,
     })
-  }
-
-  translatedFor(offer: Offer): TranslatedRequest | null {
-    return this.#modelRequest.translatedFor(offer)
-  }
-
-  inputBound({ translated: translation, offer }: Attempt): number {
-    // The sent body determines the cost: a translation may be longer than the client's.
-    return inputBound(translation?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
-  }
-
-  roughInputBound({ translated: translation }: Attempt): number | null {
-    return translation === null ? roughInputBound(this.#modelRequest.body, this.payer) : null
-  }
-
-  worstCase({ translated: translation, candidate }: Attempt, inputTokens: number): WorstCase {
-    return worstCaseOf(this.#modelRequest, candidate, translation, inputTokens)
-  }
-
-  guessInput(): number {
-    return guessInput(this.#modelRequest.body.json)
   }
 
   lossesOf({ offer, translated: translation }: Attempt): readonly Loss[] {
@@ -141,7 +87,7 @@ export class SurfaceCall implements CallHandler {
 
   /** A stream's head is sent before its images arrive, so the loss is named at once for image models. */
   #pictureLoss({ capabilities }: Offer): readonly Loss[] {
-    if (!this.streaming || !capabilities.includes('image_output')) return []
+    if (!this.#modelRequest.streaming || !capabilities.includes('image_output')) return []
     const { modalities } = this.#modelRequest.translation.canonical
     const loss = modalities?.includes('image') === false ? null : this.request.surface.loses?.(PICTURE)
     return loss ? [loss] : []
@@ -149,14 +95,14 @@ export class SurfaceCall implements CallHandler {
 
   send(attempt: Attempt, limit: number | null): void {
     if (attempt.translated === null) this.#pass(attempt, limit)
-    else if (this.metered) this.#translate(attempt, attempt.translated, limit)
-    else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.guessInput()))
+    else if (this.#modelRequest.metered) this.#translate(attempt, attempt.translated, limit)
+    else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.#money.guessInput()))
   }
 
   #pass(attempt: Attempt, limit: number | null): void {
-    const { request, gateway, streaming } = this
+    const { request } = this
     const modelRequest = this.#modelRequest
-    const { format } = modelRequest
+    const { format, streaming, payer, gateway } = modelRequest
     const { offer } = attempt
     const upstream = upstreamOf(offer.endpoint)
     const { lead, rest } = forwardedBody(modelRequest, attempt.candidate, limit)
@@ -169,7 +115,7 @@ export class SurfaceCall implements CallHandler {
       body: rest,
       mayBePrivate: upstream.mayBePrivate,
       credential: upstream.credential,
-      party: this.payer.accountId,
+      party: payer.accountId,
     }
     const { media } = format
     const passthrough = media
@@ -207,11 +153,11 @@ export class SurfaceCall implements CallHandler {
   }
 
   #translate(attempt: Attempt, translated: TranslatedRequest, limit: number | null): void {
-    const { request, gateway } = this
-    const { body, translation } = this.#modelRequest
+    const { request } = this
+    const { body, translation, gateway, payer, streaming } = this.#modelRequest
     const { surface, response } = request
     const about = this.#about(attempt)
-    const writer: Writer = this.streaming
+    const writer: Writer = streaming
       ? { stream: surface.stream(about, translation.includeUsage, request.id) }
       : { whole: (answer) => surface.whole(answer, about) }
     const keep = surface.keeps?.(body)
@@ -224,7 +170,7 @@ export class SurfaceCall implements CallHandler {
     const answer = new TranslatedResponse(attempt, response, writer, canonical, isSimulation, keep, loses)
     this.#answer = answer
     attempt.sent(answer)
-    const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
+    const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: payer.accountId }
     const run = answer.run(translated.send(limit, net, answer.signal)).catch((error: unknown) => {
       // An unexpected error also ends the call: no reservation stays, and received output is billed.
       attempt.leave()
@@ -240,8 +186,9 @@ export class SurfaceCall implements CallHandler {
 
   /** Tokens are counted locally if the provider can't: many providers of a vendor's shape have no counting route. */
   toleratesFault(why: UpstreamFault): boolean {
-    if (this.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0)) return false
-    this.#count(this.guessInput())
+    if (this.#modelRequest.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0))
+      return false
+    this.#count(this.#money.guessInput())
     return true
   }
 
@@ -297,7 +244,7 @@ export class SurfaceCall implements CallHandler {
     const { surface, response } = request
     this.#quiet()
     request.over()
-    if (this.streaming && !response.writableEnded) {
+    if (this.#modelRequest.streaming && !response.writableEnded) {
       const { endpoint } = attempt.offer
       if (why) response.end(this.#frame(attempt, { ...scrub(why, endpoint), provider: endpoint.slug }))
       else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
@@ -318,7 +265,7 @@ export class SurfaceCall implements CallHandler {
     const { request } = this
     const { attempt } = this.#call
     // After the head was sent, the error can only be sent in the stream.
-    if (request.response.headersSent && this.streaming && attempt !== null) {
+    if (request.response.headersSent && this.#modelRequest.streaming && attempt !== null) {
       request.over()
       request.response.end(this.#frame(attempt, failure))
     } else if (this.#modelRequest.answersEvents) request.fail(failure, headers, errorEvent)
