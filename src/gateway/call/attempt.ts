@@ -74,22 +74,22 @@ export class Attempt implements AttemptListener {
     return this.#settled
   }
 
-  /** Throws immediate refusals; later ones go to `onRefused`. */
+  /** Throws immediate refusals; later ones go to `onRefused`. Attempts without a reservation are sent at once. */
   start(onRefused: (error: unknown) => void): void {
     const metering = this.#metering
     if (metering === null || !metering.guarded) return this.#send(null)
-    this.#reserve(metering)
-      .then((limit) => {
-        if (this.#over || this.#handler.request.gone) metering.release()
-        else if (this.#withdrawn) {
-          metering.release()
-          this.#over = true
-          this.#call.failed(this, WITHDRAWN)
-        } else this.#send(limit)
-      })
-      .catch((error: unknown) => {
-        if (!this.#over) onRefused(error)
-      })
+    this.#reserveAndSend(metering).catch((error: unknown) => {
+      if (!this.#over) onRefused(error)
+    })
+  }
+
+  async #reserveAndSend(metering: Metering): Promise<void> {
+    const limit = await this.#reserve(metering)
+    if (this.#over || this.#handler.request.gone) return metering.release()
+    if (!this.#withdrawn) return this.#send(limit)
+    metering.release()
+    this.#over = true
+    this.#call.failed(this, WITHDRAWN)
   }
 
   async #reserve(metering: Metering): Promise<number | null> {

@@ -151,14 +151,14 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
     const signal = this.#signal
     signal.throwIfAborted()
-    const offers = await this.gateway.directory.offers(this.#principal, this.#canonical.model)
+    const candidates = await this.#select()
     signal.throwIfAborted()
     using _leaving = addAbortListener(signal, () => {
       this.#call.leave()
       this.#begun.reject(signal.reason)
     })
     try {
-      this.#call.start(this.#candidates(offers), null)
+      this.#call.start(candidates, null)
       const answer = await this.#begun.promise
       for (const chunk of answer.takeHeld()) yield chunk
       for (let next = await answer.next(); next !== null; next = await answer.next()) yield next
@@ -174,9 +174,8 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
 
   async check(): Promise<void> {
     const { gateway, payer, surface } = this
-    const offers = await gateway.directory.offers(this.#principal, this.#canonical.model)
     let refusal: Refusal | null = null
-    for (const { offer } of this.#candidates(offers))
+    for (const { offer } of await this.#select())
       try {
         const translation = this.translatedFor(offer)
         const metering = new Metering(gateway.engine.ledger, offer, { id: newId(), payer, surface })
@@ -189,10 +188,11 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     throw refusal ?? new Refusal('no_route', { param: 'model' })
   }
 
-  #candidates(offers: readonly Offer[]): readonly Candidate[] {
-    const { model } = this.#canonical
+  async #select(): Promise<readonly Candidate[]> {
     const { gateway, payer } = this
     const request = this.#canonical
+    const { model } = request
+    const offers = await gateway.directory.offers(this.#principal, model)
     if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, request, null)
     const constraints = liveConstraints(gateway, payer, {
       summary: summaryOf(request, ['max_output_tokens']),
