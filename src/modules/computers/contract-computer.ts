@@ -7,7 +7,7 @@ export const capability = z.enum(CAPABILITIES)
 export const capabilities = z
   .array(capability)
   .max(CAPABILITIES.length)
-  .transform((given) => CAPABILITIES.filter((one) => given.includes(one)))
+  .transform((capabilities) => CAPABILITIES.filter((one) => capabilities.includes(one)))
   .describe('The allowed capabilities.')
 
 const Exposed = z.object({ workspace_id: idOut, capabilities: z.array(capability), created_at: time })

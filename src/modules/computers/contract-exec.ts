@@ -15,7 +15,7 @@ export const argv = z.array(words(32_768)).min(1).max(1_000)
 export const cwd = words(4_096).pipe(z.string().startsWith('/', 'must be an absolute path'))
 export const machineUser = words(64).pipe(z.string().min(1))
 
-const ended = {
+const exitFields = {
   exit_code: z.number().int().nullable().describe('Null if it was terminated by a signal or timed out.'),
   signal: z.string().nullable(),
   timed_out: z.boolean(),
@@ -26,7 +26,7 @@ const ended = {
 export const ExecResult = z
   .object({
     id: idOut,
-    ...ended,
+    ...exitFields,
     stdout: z.string().describe('Invalid UTF-8 is replaced by U+FFFD.'),
     stderr: z.string(),
     stdout_base64: z.string().optional().describe('The raw bytes, with `encoding: base64`.'),
@@ -51,7 +51,7 @@ const ExecEvent = z
       event: z.literal('exec.completed'),
       data: z.object({
         id: idOut,
-        ...ended,
+        ...exitFields,
         stdout_bytes: z.number().int(),
         stderr_bytes: z.number().int(),
       }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { deleted, endpoint, flag, one, page, time, words } from '#core/contract.ts'
 
 const port = z.coerce.number().int().min(1).max(65_535).meta({ example: 5173 })
-const looking = { scope: 'computer:read', on: 'computer', capability: 'ports' } as const
+const readAccess = { scope: 'computer:read', on: 'computer', capability: 'ports' } as const
 
 export const ComputerPort = z
   .object({
@@ -29,14 +29,14 @@ export const portEndpoints = {
   ports: endpoint('GET /computers/:id/ports', {
     summary: 'List the open ports of a computer',
     description: 'Includes ports with a label. Each computer and port has its own origin in `url`.',
-    ...looking,
+    ...readAccess,
     reply: page(ComputerPort),
     errors: ['computer_offline', 'timeout'],
   }),
   label_port: endpoint('PATCH /computers/:id/ports', {
     summary: 'Label a port',
     description: 'The label is kept when the program exits. Null removes it.',
-    ...looking,
+    ...readAccess,
     scope: 'computer:write',
     body: { port, label: words(120).pipe(z.string().trim().min(1)).nullable() },
     reply: one(ComputerPort),
@@ -46,7 +46,7 @@ export const portEndpoints = {
     summary: 'Create a one-time link to open a port in a browser',
     description:
       'The link is valid for 60 seconds and can be used once. Fails with 409 `invalid_state` if no program listens on the port. It sets a cookie for this port of this computer only, valid for up to 12 hours and no longer than the session or key that created it. Permissions are checked on every request, and open connections are closed within 5 seconds after they’re revoked. Programs can send their API key to the port’s `url` instead.',
-    ...looking,
+    ...readAccess,
     consent: 'person',
     params: { port },
     reply: one(PortTicket),

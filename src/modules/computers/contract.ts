@@ -10,7 +10,7 @@ import { portEndpoints, userEndpoints } from './contract-machine.ts'
 import { terminal, terminal_ticket } from './contract-terminals.ts'
 
 /** Text reported by a machine. */
-const said = (most: number) => words(most).pipe(z.string().trim())
+const machineText = (most: number) => words(most).pipe(z.string().trim())
 
 export const ComputerPairing = z
   .object({
@@ -120,7 +120,7 @@ export const ComputerExposure = z
   .object({ ...base, computer_id: idOut, workspace_id: idOut, capabilities: z.array(capability) })
   .meta({ id: 'ComputerExposure' })
 
-const granted = capabilities.pipe(z.array(capability).min(1))
+const capabilityList = capabilities.pipe(z.array(capability).min(1))
 const reading = { scope: 'computer:read', on: 'computer' } as const
 const managing = { scope: 'computer:write', on: 'computer', role: 'admin' } as const
 const owning = { ...managing, role: 'owner' } as const
@@ -171,7 +171,7 @@ export const computers = area(
         'Grants these capabilities, limited by what the computer allows. Members of the workspace can use it; viewers can only see it.',
       ...managing,
       consent: 'person',
-      body: { workspace_id: id, capabilities: granted },
+      body: { workspace_id: id, capabilities: capabilityList },
       reply: one(ComputerExposure),
       status: 201,
       errors: ['already_exists'],
@@ -180,7 +180,7 @@ export const computers = area(
       summary: 'Replace a workspace’s capabilities on a computer',
       ...managing,
       consent: 'person',
-      body: { capabilities: granted },
+      body: { capabilities: capabilityList },
       reply: one(ComputerExposure),
     }),
     withdraw: endpoint('DELETE /computers/:id/exposures/:workspace_id', {
@@ -234,10 +234,10 @@ export const computers = area(
       body: {
         token: z.string().min(1).max(200).describe('`ukp_…`, or the code `XXXX-XXXX`.'),
         name: computerName.optional().describe('The computer’s name. Default: its host name.'),
-        os: said(64).describe('As in `process.platform`: `linux`, `darwin`.'),
-        arch: said(64),
-        hostname: said(255),
-        daemon_version: said(64),
+        os: machineText(64).describe('As in `process.platform`: `linux`, `darwin`.'),
+        arch: machineText(64),
+        hostname: machineText(255),
+        daemon_version: machineText(64),
         protocol: z.number().int().min(1).max(1_000_000).describe('The newest protocol version it supports.'),
         allows: capabilities.default([...CAPABILITIES]),
       },

@@ -136,7 +136,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
     expose,
     change_exposure: changeExposure,
     withdraw,
-    transfer: async (ctx, given) => showComputer(ctx.principal, await transfer(ctx, given)),
+    transfer: async (ctx, input) => showComputer(ctx.principal, await transfer(ctx, input)),
 
     rotate_credential: rotateCredential,
     test_connection: (ctx) => testConnection(ctx, computer.of(ctx).row),
@@ -150,21 +150,21 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
       return snapshotPage(ctx, { workspaces: [row.workspace_id], computerId: id }, { id }, cursor, limit)
     },
 
-    exec: (ctx, given) => exec(ctx, computer.of(ctx).row, given),
+    exec: (ctx, input) => exec(ctx, computer.of(ctx).row, input),
     exec_stdin: writeStdin,
 
     terminal,
     terminal_ticket: terminalTicket,
 
-    local_inference: (ctx, given) => controlEngine(ctx, computer.of(ctx).row, given),
-    local_models: (ctx, given) => listModels(ctx, computer.of(ctx).row, given),
-    install_local_model: (ctx, given) => installModel(ctx, computer.of(ctx).row, given),
+    local_inference: (ctx, input) => controlEngine(ctx, computer.of(ctx).row, input),
+    local_models: (ctx, input) => listModels(ctx, computer.of(ctx).row, input),
+    install_local_model: (ctx, input) => installModel(ctx, computer.of(ctx).row, input),
     remove_local_model: (ctx, { local_model_id }) => removeModel(ctx, computer.of(ctx).row, local_model_id),
     map_local_model: (ctx, { local_model_id, model }) => mapModel(ctx, computer.of(ctx).row, local_model_id, model),
-    local_operations: (ctx, given) => listOperations(ctx, computer.of(ctx).row, given),
+    local_operations: (ctx, input) => listOperations(ctx, computer.of(ctx).row, input),
     cancel_local_operation: (ctx, { operation_id }) => cancelInstallation(ctx, computer.of(ctx).row, operation_id),
 
-    fs: (ctx, given) => fs(ctx, computer.of(ctx).row, given),
+    fs: (ctx, input) => fs(ctx, computer.of(ctx).row, input),
     download,
     upload_offset: uploadOffset,
     upload,

@@ -24,16 +24,26 @@ import { cloudStore, move } from './store.ts'
 type Create = (typeof cloudComputers)['endpoints']['create']
 type Ctx = Context<HasLinks & HasCloud>
 
-export async function create(ctx: Ctx, given: Input<Create>) {
-  const { name, image: wanted, cpu, memory_mb, processes, disk_mb, network, idle_stop_seconds, from_snapshot } = given
-  const { driver, probe } = await chosen(ctx, given.driver)
-  const image = wanted ?? probe.images[0]!
+export async function create(ctx: Ctx, input: Input<Create>) {
+  const {
+    name,
+    image: requestedImage,
+    cpu,
+    memory_mb,
+    processes,
+    disk_mb,
+    network,
+    idle_stop_seconds,
+    from_snapshot,
+  } = input
+  const { driver, probe } = await chooseDriver(ctx, input.driver)
+  const image = requestedImage ?? probe.images[0]!
   if (!probe.images.includes(image))
     unknown('image', `\`${image}\` isn’t an available image of \`${driver.name}\`.`, probe.images)
   if (!probe.network.includes(network))
     unknown('network', `\`${driver.name}\` doesn’t support \`${network}\` here. ${probe.reason ?? ''}`, probe.network)
   const workspaceId = ctx.workspace!.id
-  const started = await ctx.transaction(async (ctx) => {
+  const background = await ctx.transaction(async (ctx) => {
     await checkRoom(ctx, workspaceId, 'cloud')
     if (from_snapshot !== undefined) await checkSnapshot(ctx, from_snapshot, disk_mb)
     const id = newId()
@@ -90,25 +100,25 @@ export async function create(ctx: Ctx, given: Input<Create>) {
       { resource: { type: 'computer', id }, workspaceId },
     )
   })
-  return started
+  return background
 }
 
-async function chosen(ctx: Ctx, name: string | undefined) {
+async function chooseDriver(ctx: Ctx, name: string | undefined) {
   const probes = await ctx.engine.cloud.probes()
-  const found =
+  const match =
     name === undefined ? probes.find(({ probe }) => probe.available) : probes.find(({ driver }) => driver.name === name)
-  if (found === undefined && name !== undefined)
+  if (match === undefined && name !== undefined)
     unknown(
       'driver',
       `\`${name}\` isn’t an available driver.`,
       probes.map(({ driver }) => driver.name),
     )
-  if (found?.probe.available) return found
+  if (match?.probe.available) return match
   const reasons = Object.fromEntries(probes.map(({ driver, probe }) => [driver.name, probe.reason]))
   return refuse('not_supported', {
     param: 'driver',
     message:
-      `Cloud computers aren’t available on this instance. ${found?.probe.reason ?? Object.values(reasons).join(' ')}`.trim(),
+      `Cloud computers aren’t available on this instance. ${match?.probe.reason ?? Object.values(reasons).join(' ')}`.trim(),
     details: { reasons },
   })
 }
@@ -129,13 +139,13 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
       message: `The snapshot’s status is \`${row.status}\`. It must be \`ready\`.`,
       details: { status: row.status, allowed: ['ready'] },
     })
-  const needed = Number(row.home_bytes ?? 0)
+  const neededBytes = Number(row.home_bytes ?? 0)
   const room = Math.min(await ctx.engine.cloud.room(), diskMb === null ? Infinity : diskMb * 1_048_576)
-  if (needed > room)
+  if (neededBytes > room)
     refuse('storage_full', {
       param: 'from_snapshot',
-      message: `The home in this snapshot needs ${needed} bytes, and ${room} are available.`,
-      details: { free_bytes: room, needed_bytes: needed },
+      message: `The home in this snapshot needs ${neededBytes} bytes, and ${room} are available.`,
+      details: { free_bytes: room, needed_bytes: neededBytes },
     })
 }
 
@@ -167,15 +177,15 @@ const LOOK_MS = 1_000
 
 function nextPoke(ctx: Context, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const done = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
       woken[Symbol.dispose]()
-      signal.removeEventListener('abort', done)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(done, LOOK_MS)
-    const woken = ctx.engine.bus.on(POKE, done)
-    signal.addEventListener('abort', done, { once: true })
+    const timer = setTimeout(finish, LOOK_MS)
+    const woken = ctx.engine.bus.on(POKE, finish)
+    signal.addEventListener('abort', finish, { once: true })
   })
 }
 

@@ -25,11 +25,11 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
   if (config.computerDrivers.length === 0) return OFF
   await using stack = new AsyncDisposableStack()
   const host = openHost(config.dataDir)
-  let placed: Promise<string> | undefined
+  let programFolder: Promise<string> | undefined
   const program = (): Promise<string> => {
-    placed ??= placeProgram(join(host.folder, 'program'))
-    placed.catch(() => (placed = undefined))
-    return placed
+    programFolder ??= placeProgram(join(host.folder, 'program'))
+    programFolder.catch(() => (programFolder = undefined))
+    return programFolder
   }
   const parts = { host, program, version: engine.versions.newest }
   const drivers = config.computerDrivers.map((name) =>
@@ -39,8 +39,8 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
   const probing = Promise.all(drivers.map(async (driver) => ({ driver, probe: await probeOf(driver, engine.log) })))
   const available = new Map<string, Driver>()
   const closing = new AbortController()
-  let looking: AsyncDisposable | null = null
-  const begun = probing.then((probed) => {
+  let manager: AsyncDisposable | null = null
+  const starting = probing.then((probed) => {
     for (const { driver, probe } of probed) {
       if (probe.available) available.set(driver.name, driver)
       engine.log.debug(
@@ -49,14 +49,14 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
       )
     }
     if (closing.signal.aborted) return
-    looking = lookAfter({ engine, leases, hostId: host.id, drivers: available })
+    manager = lookAfter({ engine, leases, hostId: host.id, drivers: available })
   })
   stack.defer(async () => {
     closing.abort()
-    await begun
-    await looking?.[Symbol.asyncDispose]()
+    await starting
+    await manager?.[Symbol.asyncDispose]()
   })
-  const running = stack.move()
+  const resources = stack.move()
   return {
     hostId: host.id,
     probes: () => probing,
@@ -65,7 +65,7 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
       await probing
       return available.get(name) ?? null
     },
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 

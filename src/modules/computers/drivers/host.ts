@@ -49,12 +49,12 @@ function canBePassed(folder: string): boolean {
 function socketFolder(folder: string): string {
   const beside = join(folder, 'link')
   const short = join(tmpdir(), `ukiyo-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
-  const chosen = beside.length <= LONGEST ? beside : short
-  mkdirSync(chosen, { recursive: true, mode: 0o711 })
-  const { uid } = statSync(chosen)
-  if (uid !== process.getuid?.()) throw new Error(`${chosen} belongs to somebody else`)
-  chmodSync(chosen, 0o755)
-  return chosen
+  const path = beside.length <= LONGEST ? beside : short
+  mkdirSync(path, { recursive: true, mode: 0o711 })
+  const { uid } = statSync(path)
+  if (uid !== process.getuid?.()) throw new Error(`${path} belongs to somebody else`)
+  chmodSync(path, 0o755)
+  return path
 }
 
 /** UIDs far from users', or from 20,000 if fewer are available. */

@@ -25,7 +25,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   })
   const all = new Set<Socket>()
   const unknown = new Set<Socket>()
-  let coming = 0
+  let lookups = 0
   server.on('connection', (socket: Socket) => {
     if (unknown.size >= MOST_UNKNOWN) return void socket.destroy()
     unknown.add(socket)
@@ -40,21 +40,21 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
     // The client may never read or close.
     const leave = (answer: string): void => void socket.end(answer, () => socket.destroy())
     if (request.url !== PATH) return leave('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
-    const refused = (error: unknown): void => {
+    const sendRefusal = (error: unknown): void => {
       const refusal = error instanceof Refusal ? error : new Refusal('internal_error')
       const body = JSON.stringify(errorBody(refusal))
       leave(
         `HTTP/1.1 ${refusal.status} Refused\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       )
     }
-    if (coming >= MOST_AT_ONCE) return refused(new Refusal('unavailable'))
-    coming++
+    if (lookups >= MOST_AT_ONCE) return sendRefusal(new Refusal('unavailable'))
+    lookups++
     mount
       .upgrade(request, socket, head, newId())
       // Authenticated: a machine has a single link.
       .then(() => unknown.delete(socket as Socket))
-      .catch(refused)
-      .finally(() => coming--)
+      .catch(sendRefusal)
+      .finally(() => lookups--)
   })
   const path = join(folder, `${processId}.sock`)
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))

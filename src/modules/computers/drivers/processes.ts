@@ -43,7 +43,7 @@ export async function supervise({ lock, pidFile, log, cgroups, line }: Supervise
   closeSync(out)
   child.unref()
   let code: number | null | undefined
-  child.once('exit', (ended) => (code = ended)).once('error', () => (code = null))
+  child.once('exit', (exitCode) => (code = exitCode)).once('error', () => (code = null))
   for (const until = performance.now() + STARTS_MS; performance.now() < until; await sleep(2)) {
     if (supervisorOf(pidFile) !== null) return
     if (code === 75) throw new DriverFault('Another sandbox of this computer is still running.')
@@ -54,10 +54,10 @@ export async function supervise({ lock, pidFile, log, cgroups, line }: Supervise
 
 export function supervisorOf(pidFile: string): number | null {
   try {
-    const written = readFileSync(pidFile, 'utf8')
-    const pid = Number.parseInt(written, 10)
+    const content = readFileSync(pidFile, 'utf8')
+    const pid = Number.parseInt(content, 10)
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return startOf(written) === startOf(stat) && !hasEnded(stat) ? pid : null
+    return startOf(content) === startOf(stat) && !hasEnded(stat) ? pid : null
   } catch {
     return null
   }
@@ -71,15 +71,15 @@ const ENDS_MS = 10_000
 /** Includes descendants and sandbox programs whose command line names the folder. */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
   for (const until = performance.now() + ENDS_MS; ;) {
-    const left = processesOf(pidFile, folder)
-    if (left.length === 0) return
-    for (const pid of left) signal(pid, 'SIGKILL')
+    const pids = processesOf(pidFile, folder)
+    if (pids.length === 0) return
+    for (const pid of pids) signal(pid, 'SIGKILL')
     // Scanning all host processes blocks the event loop.
     do {
       if (performance.now() > until)
-        throw new DriverFault(`Processes of the computer can’t be terminated: ${left.join(', ')}.`)
+        throw new DriverFault(`Processes of the computer can’t be terminated: ${pids.join(', ')}.`)
       await sleep(2)
-    } while (left.some(lives))
+    } while (pids.some(lives))
   }
 }
 
@@ -105,7 +105,7 @@ const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {
 /** The supervisor comes last. */
 export function processesOf(pidFile: string, folder: string): number[] {
   const parents = new Map<number, number>()
-  const found = new Set<number>()
+  const pids = new Set<number>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
@@ -114,19 +114,19 @@ export function processesOf(pidFile: string, folder: string): number[] {
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
       if (!SANDBOX.has(stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')))) continue
       const line = readFileSync(`/proc/${name}/cmdline`, 'latin1')
-      if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) found.add(Number(name))
+      if (line.includes(`${folder}/`) && isOfSandbox(line.split('\0'))) pids.add(Number(name))
     } catch {
       // The process exited.
     }
   }
-  const held = supervisorOf(pidFile)
-  if (held !== null) found.add(held)
-  for (let grown = -1; grown !== found.size;) {
-    grown = found.size
-    for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid)
+  const supervisor = supervisorOf(pidFile)
+  if (supervisor !== null) pids.add(supervisor)
+  for (let grown = -1; grown !== pids.size;) {
+    grown = pids.size
+    for (const [pid, parent] of parents) if (pids.has(parent)) pids.add(pid)
   }
-  found.delete(process.pid)
-  return [...found].toSorted((a, b) => Number(a === held) - Number(b === held))
+  pids.delete(process.pid)
+  return [...pids].toSorted((a, b) => Number(a === supervisor) - Number(b === supervisor))
 }
 
 export function signal(pid: number, name: NodeJS.Signals): void {

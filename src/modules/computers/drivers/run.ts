@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 
-export interface Ran {
+export interface ProcessResult {
   /** Null: killed by a signal, or not started. */
   code: number | null
   stdout: string
@@ -14,7 +14,10 @@ const MOST = 65_536
 /**
  * Without the server's environment. At the timeout, children are killed too, because they could keep the output open.
  */
-export function run(argv: readonly string[], { timeoutMs = 20_000 }: { timeoutMs?: number } = {}): Promise<Ran> {
+export function run(
+  argv: readonly string[],
+  { timeoutMs = 20_000 }: { timeoutMs?: number } = {},
+): Promise<ProcessResult> {
   return new Promise((resolve) => {
     const [file = '', ...args] = argv
     const options: SpawnOptions = {

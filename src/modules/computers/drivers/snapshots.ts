@@ -37,7 +37,7 @@ export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | nu
         message: 'A snapshot of this computer is already being created. Wait for it to finish.',
         details: { status: 'creating', allowed: ['ready', 'failed'] },
       })
-    const kept = await snapshotStore.insert(ctx.db, {
+    const snapshotRow = await snapshotStore.insert(ctx.db, {
       id: newId(),
       workspace_id: row.workspace_id,
       computer_id: id,
@@ -45,8 +45,8 @@ export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | nu
       name,
       created_by: ctx.principal.accountId,
     })
-    const about = { resource: { type: 'computer_snapshot', id: kept.id }, workspaceId: row.workspace_id }
-    return startOperation(ctx, snapshotOperation, { computer_id: id, snapshot_id: kept.id, host }, about)
+    const about = { resource: { type: 'computer_snapshot', id: snapshotRow.id }, workspaceId: row.workspace_id }
+    return startOperation(ctx, snapshotOperation, { computer_id: id, snapshot_id: snapshotRow.id, host }, about)
   })
 }
 
@@ -80,28 +80,28 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
     return refuse('not_supported', {
       message: 'The computer’s home is on another host, or its driver isn’t available.',
     })
-  const packed = await pack(engine, driver, boxOf(row), signal)
+  const archive = await pack(engine, driver, boxOf(row), signal)
   try {
-    const sizeBytes = packed.staged.size
-    const { sha256 } = packed.staged
-    await ctx.transaction((ctx) => keepBlob(ctx, packed.staged))
+    const sizeBytes = archive.staged.size
+    const { sha256 } = archive.staged
+    await ctx.transaction((ctx) => keepBlob(ctx, archive.staged))
     // Reads stored bytes rather than those in memory.
-    const found = await verify(engine, sha256)
-    if (found.hash !== packed.hash || found.entries !== packed.entries)
-      throw new DriverFault(`The snapshot is incomplete: it has ${found.entries} of ${packed.entries} entries.`)
+    const content = await verify(engine, sha256)
+    if (content.hash !== archive.hash || content.entries !== archive.entries)
+      throw new DriverFault(`The snapshot is incomplete: it has ${content.entries} of ${archive.entries} entries.`)
     return await ctx.transaction(async (ctx) => {
       const ready = {
         status: 'ready',
         sha256,
         size_bytes: BigInt(sizeBytes),
-        entries: BigInt(found.entries),
-        home_bytes: BigInt(found.bytes),
+        entries: BigInt(content.entries),
+        home_bytes: BigInt(content.bytes),
       } as const
-      const done = await snapshotStore.finish(ctx.db, id, ready)
-      return done ?? refuse('not_found', { message: 'The snapshot was deleted while it was being created.' })
+      const finishedRow = await snapshotStore.finish(ctx.db, id, ready)
+      return finishedRow ?? refuse('not_found', { message: 'The snapshot was deleted while it was being created.' })
     })
   } catch (error) {
-    await packed.staged.discard().catch(() => {})
+    await archive.staged.discard().catch(() => {})
     throw error
   }
 }

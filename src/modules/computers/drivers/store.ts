@@ -63,15 +63,15 @@ export const cloudStore = {
   },
 
   async get(db: Db, id: Id): Promise<CloudRow | null> {
-    const found = await sql<CloudRow>`${rows} where k.computer_id = ${id}`.execute(db)
-    return found.rows[0] ?? null
+    const result = await sql<CloudRow>`${rows} where k.computer_id = ${id}`.execute(db)
+    return result.rows[0] ?? null
   },
 
   /** In bytes. Null: no cloud computer, or no limit. */
   async disk(db: Db, id: Id): Promise<{ limit: number; used: number } | null> {
-    const found = await sql<{ disk_mb: number; used: bigint | null }>`select disk_mb, disk_used_bytes as used
+    const result = await sql<{ disk_mb: number; used: bigint | null }>`select disk_mb, disk_used_bytes as used
       from cloud_computers where computer_id = ${id} and disk_mb is not null`.execute(db)
-    const [row] = found.rows
+    const [row] = result.rows
     return row === undefined ? null : { limit: row.disk_mb * 1_048_576, used: Number(row.used ?? 0) }
   },
 
@@ -82,9 +82,9 @@ export const cloudStore = {
   },
 
   async atWork(db: Db, host: string): Promise<CloudRow[]> {
-    const found = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${AT_WORK}::text[])
+    const result = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${AT_WORK}::text[])
       order by k.computer_id`.execute(db)
-    return found.rows
+    return result.rows
   },
 
   remains: (db: Db, host: string): Promise<RemainsRow[]> =>
@@ -103,11 +103,11 @@ export const cloudStore = {
   },
 
   async isAttended(db: Db, host: string): Promise<boolean> {
-    const found = await sql`select from leases l join processes p on p.id = l.holder
+    const result = await sql`select from leases l join processes p on p.id = l.holder
       where l.name = ${leaseOf(host)} and l.expires_at > clock_timestamp() and p.expires_at > clock_timestamp()`.execute(
       db,
     )
-    return found.rows.length > 0
+    return result.rows.length > 0
   },
 }
 

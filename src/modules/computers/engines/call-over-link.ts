@@ -47,7 +47,7 @@ class CallTimeout extends Error {
 const broken = (message: string): TransportFailed => new TransportFailed({ kind: 'server_error', message })
 
 /** Decides whether the gateway retries this computer. */
-function told(error: Error): Error {
+function toGatewayError(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
     return new TransportFailed({ kind: 'unreachable', message: 'The connection to the computer was lost.' })
@@ -60,7 +60,7 @@ class LinkCall implements Dispatcher.DispatchController {
   readonly #until: number
   #timer: NodeJS.Timeout | null = null
   #wake: (() => void) | null = null
-  #begun = false
+  #hasStarted = false
   #over = false
   #size = 0
   paused = false
@@ -90,7 +90,7 @@ class LinkCall implements Dispatcher.DispatchController {
       }
       await stream.output
       if (this.aborted) return
-      if (!this.#begun) throw broken('The computer sent a response without headers.')
+      if (!this.#hasStarted) throw broken('The computer sent a response without headers.')
       this.#finish()
       this.#handler.onResponseEnd?.(this, {})
     } catch (error) {
@@ -100,13 +100,13 @@ class LinkCall implements Dispatcher.DispatchController {
 
   #head(event: unknown): void {
     const { success, data } = CallHead.safeParse(event)
-    if (!success || this.#begun) return
-    this.#begun = true
+    if (!success || this.#hasStarted) return
+    this.#hasStarted = true
     this.#handler.onResponseStart?.(this, data.status, { 'content-type': data.content_type })
   }
 
   #data(bytes: Buffer): void {
-    if (!this.#begun) throw broken('The computer sent a response without headers.')
+    if (!this.#hasStarted) throw broken('The computer sent a response without headers.')
     this.#size += bytes.length
     if (this.#size > LIMITS.mostBytes) throw broken('The computer’s response is too long.')
     this.#handler.onResponseData?.(this, bytes)
@@ -116,10 +116,10 @@ class LinkCall implements Dispatcher.DispatchController {
     if (this.#over) return
     this.#finish()
     this.#leaving.abort(error)
-    if (error instanceof Refusal && !this.#begun && !this.aborted) return this.#refuse(error)
+    if (error instanceof Refusal && !this.#hasStarted && !this.aborted) return this.#refuse(error)
     this.aborted = true
     this.reason ??= error
-    this.#handler.onResponseError?.(this, told(this.reason))
+    this.#handler.onResponseError?.(this, toGatewayError(this.reason))
   }
 
   /** As a provider's error response. */
@@ -137,8 +137,8 @@ class LinkCall implements Dispatcher.DispatchController {
 
   #wait(ms: number): void {
     if (this.#timer) clearTimeout(this.#timer)
-    const left = Math.max(0, Math.min(ms, this.#until - performance.now()))
-    this.#timer = setTimeout(() => this.abort(new CallTimeout('the computer took too long')), left)
+    const remainingMs = Math.max(0, Math.min(ms, this.#until - performance.now()))
+    this.#timer = setTimeout(() => this.abort(new CallTimeout('the computer took too long')), remainingMs)
   }
 
   #finish(): void {

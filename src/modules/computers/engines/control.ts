@@ -38,10 +38,10 @@ export async function controlEngine(
     model?: string | undefined
   },
 ): Promise<Background | ({ id: Id; created_at: string } & Output<'engine.control'>)> {
-  const asked = { action, engine: engine ?? null, model: model ?? null }
+  const input = { action, engine: engine ?? null, model: model ?? null }
   try {
-    const told = await controlEngines(ctx.engine, row.id, asked, ctx.signal)
-    return { id: row.id, created_at: iso(row.created_at), ...told }
+    const state = await controlEngines(ctx.engine, row.id, input, ctx.signal)
+    return { id: row.id, created_at: iso(row.created_at), ...state }
   } catch (error) {
     const missing = error instanceof Refusal && error.code === 'engine_not_ready' ? error.details?.engine : null
     if (action !== 'start' || (missing !== 'llama' && missing !== 'sherpa')) throw error
@@ -77,8 +77,8 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
     .ask(row.id, 'engine.remove', { name: model.name }, { signal: ctx.signal })
     // Removed on the machine, possibly with Ollama.
     .catch((error: unknown) => {
-      const gone = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
-      if (!(error instanceof Refusal && gone.includes(error.code))) throw error
+      const missingCodes = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
+      if (!(error instanceof Refusal && missingCodes.includes(error.code))) throw error
     })
   // A list requested earlier may still contain the model.
   const place = await placeOfQuestion(ctx.engine)
@@ -86,7 +86,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
     await computerStore.dropModelsBefore(db, row.id, place)
     await localModels.remove(db, id)
   }
-  await changed(ctx, row.id, 'local_model_removed', remove, { local_model_id: id, model: model.name })
+  await applyChange(ctx, row.id, 'local_model_removed', remove, { local_model_id: id, model: model.name })
   return { id }
 }
 
@@ -96,7 +96,7 @@ export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: stri
   const model = await modelOf(ctx, row.id, id)
   checkReady(model)
   if (model.mapping === mapping) return showLocalModel(model, row.online)
-  const mapped = await changed(
+  const mapped = await applyChange(
     ctx,
     row.id,
     'local_model_mapped',
@@ -113,22 +113,22 @@ export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: stri
   return showLocalModel(mapped, row.online)
 }
 
-async function changed<T>(
+async function applyChange<T>(
   outer: Ctx,
   computerId: Id,
   verb: string,
   work: (db: Ctx['db']) => Promise<T>,
   more: Record<string, unknown>,
 ): Promise<T> {
-  const done = await outer.transaction(async (ctx) => {
+  const result = await outer.transaction(async (ctx) => {
     const row = await read(ctx, computerId)
-    const done = await work(ctx.db)
+    const workResult = await work(ctx.db)
     await rightsChanged(ctx.db, workspacesOf(row))
     await tell(ctx, verb, row, more)
-    return done
+    return workResult
   })
   await outer.engine.endpoints.refresh()
-  return done
+  return result
 }
 
 const modelOf = async (ctx: Ctx, computerId: Id, id: Id): Promise<LocalModelRow> =>
@@ -155,23 +155,23 @@ export async function listOperations(
     before: before === undefined ? null : String(before),
     limit: limit + 1,
   })
-  const shown = new Map((await showLocalOperations(ctx.db, rows)).map((one) => [one.id, one]))
+  const operations = new Map((await showLocalOperations(ctx.db, rows)).map((one) => [one.id, one]))
   return pageOf(
     rows,
     limit,
     ({ operation_id }) => cursorOf('local_operations', filters, [operation_id]),
-    ({ operation_id }) => shown.get(operation_id)!,
+    ({ operation_id }) => operations.get(operation_id)!,
   )
 }
 
 export async function cancelInstallation(ctx: Ctx, { id }: ComputerRow, operationId: Id): Promise<ShownOperation> {
   const row = (await localOperations.get(ctx.db, id, operationId)) ?? refuse('not_found', { param: 'operation_id' })
   await cancelOperation(ctx.engine, operationId)
-  const [shown] = await showLocalOperations(ctx.db, [row])
-  if (['succeeded', 'failed', 'expired'].includes(shown!.status))
+  const [operation] = await showLocalOperations(ctx.db, [row])
+  if (['succeeded', 'failed', 'expired'].includes(operation!.status))
     refuse('invalid_state', {
-      message: `The installation has already ended. Its status is ${shown!.status}.`,
-      details: { status: shown!.status, allowed: [] },
+      message: `The installation has already ended. Its status is ${operation!.status}.`,
+      details: { status: operation!.status, allowed: [] },
     })
-  return shown!
+  return operation!
 }

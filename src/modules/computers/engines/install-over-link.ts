@@ -11,7 +11,7 @@ const RETRY_MS = 250
 /** Covers computers switched off for days. */
 const PATIENCE_MS = 7 * 86_400_000
 
-interface Asked {
+interface Installation {
   computerId: Id
   input: Input<'engine.install'>
   /** For an `upload` source. */
@@ -22,7 +22,7 @@ interface Asked {
 
 export async function installOverLink(
   links: Links,
-  { computerId, input, file, signal, progress }: Asked,
+  { computerId, input, file, signal, progress }: Installation,
 ): Promise<Output<'engine.install'>> {
   let lostAt: number | null = null
   for (;;) {
@@ -31,8 +31,8 @@ export async function installOverLink(
       for await (const item of stream) {
         lostAt = null
         if (item.type !== 'event') continue
-        const told = InstallProgress.safeParse(item.event)
-        if (told.success) progress(told.data)
+        const report = InstallProgress.safeParse(item.event)
+        if (report.success) progress(report.data)
         else if (file !== null) feed(stream, file, Number((item.event as { offset?: unknown }).offset))
       }
       return await stream.output
@@ -43,8 +43,8 @@ export async function installOverLink(
         refuse('interrupted', { message: `The installation failed: ${error.message.replace(/\.$/, '')}.` })
       if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
       lostAt ??= Date.now()
-      const left = lostAt + PATIENCE_MS - Date.now()
-      if (left <= 0 || !(await back(links, computerId, left, signal)))
+      const remainingMs = lostAt + PATIENCE_MS - Date.now()
+      if (remainingMs <= 0 || !(await back(links, computerId, remainingMs, signal)))
         refuse('computer_offline', {
           message: 'The connection to the computer was lost during the installation and wasn’t restored.',
         })

@@ -53,11 +53,11 @@ export const installOperation = defineOperation<InstallInput, HasLinks>('compute
 export async function installModel(
   outer: Context<HasLinks>,
   row: ComputerRow,
-  { source, name: given }: { source: Source; name?: string | undefined },
+  { source, name: requestedName }: { source: Source; name?: string | undefined },
 ): Promise<Background> {
   checkOnline(row)
   if (!('file_id' in source)) await checkNetwork(outer, row, 'this model')
-  const name = await nameOf(outer, source, given)
+  const name = await nameOf(outer, source, requestedName)
   return outer.transaction(async (ctx) => {
     const { length } = await localModels.list(ctx.db, row.id, null, MOST_MODELS)
     if (length >= MOST_MODELS) refuse('limit_reached', { message: `A computer can have up to ${MOST_MODELS} models.` })
@@ -119,9 +119,9 @@ async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Pr
     })
 }
 
-async function nameOf(ctx: Context, source: Source, given: string | undefined): Promise<string> {
+async function nameOf(ctx: Context, source: Source, requestedName: string | undefined): Promise<string> {
   if ('ollama' in source) {
-    if (given !== undefined)
+    if (requestedName !== undefined)
       refuse('invalid_parameter', { param: 'name', message: 'Ollama models keep their own names. Leave out `name`.' })
     // Ollama lists models with their tag.
     return /:[^/]+$/.test(source.ollama) ? source.ollama : `${source.ollama}:latest`
@@ -135,7 +135,7 @@ async function nameOf(ctx: Context, source: Source, given: string | undefined): 
             .replace(/%(?![0-9a-f]{2})/gi, '%25'),
         )
       : (await readableFile(ctx, source.file_id, 'source.file_id')).name
-  const name = given ?? from.replace(/\.(gguf|tar(\.(bz2|gz))?|tbz2|tgz)$/i, '')
+  const name = requestedName ?? from.replace(/\.(gguf|tar(\.(bz2|gz))?|tbz2|tgz)$/i, '')
   return /^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/.test(name)
     ? name
     : refuse('missing_parameter', {
@@ -186,8 +186,8 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
 async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
-    const told = await engineStatus(engine, computerId, signal)
-    if (!told.engines.some(({ status }) => status === 'installing')) return
+    const state = await engineStatus(engine, computerId, signal)
+    if (!state.engines.some(({ status }) => status === 'installing')) return
     await sleep(STILL_LOOK_MS, undefined, { signal })
   }
 }

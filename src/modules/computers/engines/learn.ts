@@ -11,12 +11,12 @@ import type { HasLinks } from '../link/links.ts'
 import { type ComputerRow, type EngineState, computerStore } from '../store.ts'
 import { localModels } from './model-store.ts'
 
-type Told = Output<'engine.control'>
+type EngineReport = Output<'engine.control'>
 type Parts = Pick<Engine<HasLinks>, 'bus' | 'links' | 'log' | 'postgres'>
 
 const ANSWER_MS = 15_000
 
-const STATES: Record<Told['engines'][number]['status'], EngineState> = {
+const STATES: Record<EngineReport['engines'][number]['status'], EngineState> = {
   absent: 'absent',
   stopped: 'stopped',
   installing: 'starting',
@@ -26,7 +26,7 @@ const STATES: Record<Told['engines'][number]['status'], EngineState> = {
 /** From lowest to highest. The highest is shown. */
 const ORDER: readonly EngineState[] = ['absent', 'error', 'stopped', 'starting', 'ready']
 
-const stateOf = ({ engines }: Told): EngineState =>
+const stateOf = ({ engines }: EngineReport): EngineState =>
   engines
     .map(({ status }) => STATES[status])
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
@@ -54,12 +54,12 @@ export async function learnModels(
 export async function controlEngines(
   engine: Parts,
   computerId: Id,
-  asked: Input<'engine.control'>,
+  input: Input<'engine.control'>,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<EngineReport> {
   const place = await placeOfQuestion(engine)
-  const told = await engine.links.ask(computerId, 'engine.control', asked, { signal })
-  const state = stateOf(told)
+  const report = await engine.links.ask(computerId, 'engine.control', input, { signal })
+  const state = stateOf(report)
   let overtaken = false
   await change(engine, computerId, async (db, row) => {
     overtaken = row.engines_asked > place
@@ -69,14 +69,14 @@ export async function controlEngines(
     return false
   })
   // A later request may have been answered before this action finished.
-  if (overtaken && asked.action !== 'status')
+  if (overtaken && input.action !== 'status')
     await engineStatus(engine, computerId, signal).catch((error: unknown) =>
       engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
     )
-  return told
+  return report
 }
 
-export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<Told> =>
+export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<EngineReport> =>
   controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
 
 /**

@@ -9,7 +9,7 @@ import { callOverLink } from './call-over-link.ts'
 export const createMachines = (db: Db, links: () => Links): Machines => ({
   async servingIn(workspaceId) {
     const { rows } =
-      await sql<Found>`select c.id, c.name, r.workspace_id = ${workspaceId} and c.vouched as owned, case when c.vouched then r.workspace_id end as lender, ${isLinked} as online,
+      await sql<MachineRow>`select c.id, c.name, r.workspace_id = ${workspaceId} and c.vouched as owned, case when c.vouched then r.workspace_id end as lender, ${isLinked} as online,
         json_agg(json_build_object('name', m.name, 'engine', m.engine, 'digest', m.digest, 'context_length', m.context_length,
           'quantization', m.quantization, 'embeds', m.embeds, 'mapping', m.mapping, 'created_at', m.created_at) order by m.name) as models
       from computers c join resources r on r.id = c.id join local_models m on m.computer_id = c.id and m.status = 'ready'
@@ -32,7 +32,7 @@ export const createMachines = (db: Db, links: () => Links): Machines => ({
   },
 })
 
-interface Found {
+interface MachineRow {
   id: Id
   name: string
   owned: boolean

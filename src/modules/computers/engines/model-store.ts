@@ -9,13 +9,13 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-type Told = Output<'engine.models'>['models'][number]
+type ReportedModel = Output<'engine.models'>['models'][number]
 
 interface LocalModelTable {
   id: Id
   computer_id: Id
   name: string
-  engine: Told['engine']
+  engine: ReportedModel['engine']
   size_bytes: Generated<bigint>
   digest: string | null
   context_length: number | null
@@ -118,7 +118,7 @@ export const localModels = {
     db: Db,
     computerId: Id,
     newId: () => Id,
-    told: readonly Told[],
+    models: readonly ReportedModel[],
     silent: readonly LocalModelRow['engine'][] = [],
   ): Promise<boolean> {
     const before = await db
@@ -127,11 +127,11 @@ export const localModels = {
       .where('computer_id', '=', computerId)
       .forUpdate()
       .execute()
-    const known = new Map(before.map((row) => [row.name, row]))
+    const rowsByName = new Map(before.map((row) => [row.name, row]))
     let changed = false
-    for (const { name, status, loaded, size_bytes, ...facts } of told) {
-      const row = known.get(name)
-      known.delete(name)
+    for (const { name, status, loaded, size_bytes, ...facts } of models) {
+      const row = rowsByName.get(name)
+      rowsByName.delete(name)
       // A download started on the machine isn't our installation.
       if (status === 'installing') continue
       const same =
@@ -152,11 +152,11 @@ export const localModels = {
         )
         .execute()
     }
-    const gone = [...known.values()].filter(({ engine }) => !silent.includes(engine)).map(({ id }) => id)
-    if (gone.length === 0) return changed
+    const missingIds = [...rowsByName.values()].filter(({ engine }) => !silent.includes(engine)).map(({ id }) => id)
+    if (missingIds.length === 0) return changed
     const { numDeletedRows } = await db
       .deleteFrom('local_models')
-      .where('id', 'in', gone)
+      .where('id', 'in', missingIds)
       .where((row) => row.or([row('status', '!=', 'installing'), row.not(underWay)]))
       .executeTakeFirst()
     return changed || numDeletedRows > 0n

@@ -25,12 +25,12 @@ export const showLocalModel = (row: LocalModelRow, online = true): z.output<type
 export type ShownOperation = z.output<typeof LocalInferenceOperation>
 
 export async function showLocalOperations(db: Db, rows: readonly LocalOperationRow[]): Promise<ShownOperation[]> {
-  const shown = await showOperations(
+  const operations = await showOperations(
     db,
     rows.map((row) => row.operation_id),
   )
   const byId = new Map(rows.map((row) => [row.operation_id, row]))
-  return shown.map((operation) => {
+  return operations.map((operation) => {
     const { computer_id, model_id, phase, bytes_done, bytes_total } = byId.get(operation.id)!
     return {
       ...operation,

@@ -18,23 +18,23 @@ export interface Capture {
 /** `both_ends` keeps half from the start and half from the end. */
 export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
   const room = keep === 'first' ? { head: most, tail: 0 } : { head: Math.floor(most / 2), tail: Math.ceil(most / 2) }
-  const kept = { stdout: keptOf(room), stderr: keptOf(room) }
+  const channels = { stdout: createChannelCapture(room), stderr: createChannelCapture(room) }
   return {
-    add: (channel, offset, bytes) => kept[channel].add(offset, bytes),
-    of: (channel, size) => kept[channel].read(size),
+    add: (channel, offset, bytes) => channels[channel].add(offset, bytes),
+    of: (channel, size) => channels[channel].read(size),
   }
 }
 
-function keptOf(room: { head: number; tail: number }) {
+function createChannelCapture(room: { head: number; tail: number }) {
   const head = new Gathered()
   let tail = new Gathered()
-  let came = 0
-  let lost = false
+  let receivedBytes = 0
+  let hasGap = false
   return {
     add(offset: number, bytes: Uint8Array): void {
       // Output is missing before this part.
-      lost ||= offset > came
-      came = offset + bytes.length
+      hasGap ||= offset > receivedBytes
+      receivedBytes = offset + bytes.length
       const first = bytes.subarray(0, room.head - head.size)
       head.add(first)
       if (room.tail === 0 || first.length === bytes.length) return
@@ -47,20 +47,20 @@ function keptOf(room: { head: number; tail: number }) {
     },
     read(size: number): Captured {
       const end = tail.bytes().subarray(-room.tail || undefined)
-      const left = came - head.size - (room.tail === 0 ? 0 : end.length)
+      const omittedBytes = receivedBytes - head.size - (room.tail === 0 ? 0 : end.length)
       const parts =
         room.tail === 0
           ? [head.bytes()]
-          : left > 0
-            ? [head.bytes(), Buffer.from(`\n[${left} bytes were left out here]\n`), end]
+          : omittedBytes > 0
+            ? [head.bytes(), Buffer.from(`\n[${omittedBytes} bytes were left out here]\n`), end]
             : [head.bytes(), end]
-      return { bytes: Buffer.concat(parts), truncated: lost || left > 0 || came < size }
+      return { bytes: Buffer.concat(parts), truncated: hasGap || omittedBytes > 0 || receivedBytes < size }
     },
   }
 }
 
 /** The length of an incomplete UTF-8 character at the end. */
-export function unfinished(bytes: Uint8Array): number {
+export function incompleteBytes(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
     if (byte < 0x80) return 0
@@ -78,9 +78,9 @@ export interface Text {
 
 /** Incomplete characters wait for the next chunk. */
 export function createTextCutter() {
-  let held = Buffer.alloc(0)
+  let pending = Buffer.alloc(0)
   let at = 0
-  const cut = (bytes: Buffer): Text | null => {
+  const emit = (bytes: Buffer): Text | null => {
     if (bytes.length === 0) return null
     const offset = at
     at += bytes.length
@@ -88,16 +88,16 @@ export function createTextCutter() {
   }
   return {
     add(offset: number, bytes: Uint8Array): Text | null {
-      if (offset !== at + held.length) {
+      if (offset !== at + pending.length) {
         // After a gap, nothing completes the held bytes.
-        held = Buffer.alloc(0)
+        pending = Buffer.alloc(0)
         at = offset
       }
-      const all = Buffer.concat([held, bytes])
-      const whole = all.length - unfinished(all)
-      held = all.subarray(whole)
-      return cut(all.subarray(0, whole))
+      const all = Buffer.concat([pending, bytes])
+      const whole = all.length - incompleteBytes(all)
+      pending = all.subarray(whole)
+      return emit(all.subarray(0, whole))
     },
-    end: (): Text | null => cut(held),
+    end: (): Text | null => emit(pending),
   }
 }

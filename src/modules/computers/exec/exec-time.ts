@@ -14,7 +14,7 @@ interface ExecTime extends AsyncDisposable {
   rests(): void
 }
 
-interface Whose {
+interface TimeOptions {
   signal: AbortSignal
   leaving: AbortSignal | undefined
   joins: true | undefined
@@ -28,7 +28,7 @@ export function timeOf(
   links: Links,
   computerId: Id,
   { timeout_ms }: { timeout_ms: number | null },
-  { signal, leaving, joins }: Whose,
+  { signal, leaving, joins }: TimeOptions,
 ): ExecTime {
   const { answerMs } = links.limits
   const limit = links.limit(computerId, signal, answerMs)
@@ -36,8 +36,8 @@ export function timeOf(
   const both = AbortSignal.any([limit.signal, stuck.signal])
   const asks = timeout_ms === null && leaving === undefined && joins === undefined
   let until: number | null = null
-  let moved = performance.now()
-  let looking: Promise<void> | null = null
+  let lastProgress = performance.now()
+  let probe: Promise<void> | null = null
   /** Only a live keeper can answer for an unknown command. */
   const look = async (): Promise<void> => {
     try {
@@ -47,19 +47,19 @@ export function timeOf(
     }
   }
   const lookIfStill = (): void => {
-    if (until === null || performance.now() - moved < answerMs) return
-    looking ??= look().finally(() => (looking = null))
+    if (until === null || performance.now() - lastProgress < answerMs) return
+    probe ??= look().finally(() => (probe = null))
   }
   const timer = asks ? setInterval(lookIfStill, answerMs) : undefined
   return {
     signal: both,
     begins: () => void (until ??= performance.now() + (timeout_ms ?? Infinity) + answerMs),
     goesOn() {
-      moved = performance.now()
-      limit.moved(until === null ? answerMs : Math.max(answerMs, until - moved))
+      lastProgress = performance.now()
+      limit.moved(until === null ? answerMs : Math.max(answerMs, until - lastProgress))
     },
     rests() {
-      moved = Infinity
+      lastProgress = Infinity
       limit.rest()
     },
     async [Symbol.asyncDispose]() {

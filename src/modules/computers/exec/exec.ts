@@ -17,7 +17,7 @@ import { whilePermitted } from './permitted.ts'
 import { type Result, resultOf } from './result.ts'
 import { type Command, type ExecPart, runExec } from './run-exec.ts'
 
-export type Given = Input<typeof endpoint>
+export type ExecInput = Input<typeof endpoint>
 
 const DEFAULT_TIMEOUT_MS = 60_000
 /** Models read all of it. */
@@ -26,14 +26,14 @@ const MOST_FOR_AGENT = 32_768
 export async function exec(
   ctx: Context<HasLinks>,
   row: ComputerRow,
-  { id, background, ...given }: Given,
+  { id, background, ...input }: ExecInput,
 ): Promise<Result | Background | AsyncIterable<Event>> {
-  const command = commandOf(given, background ? null : DEFAULT_TIMEOUT_MS)
-  const base64 = given.encoding === 'base64'
-  const most = given.max_output_bytes ?? (ctx.agent === null ? null : MOST_FOR_AGENT)
+  const command = commandOf(input, background ? null : DEFAULT_TIMEOUT_MS)
+  const base64 = input.encoding === 'base64'
+  const most = input.max_output_bytes ?? (ctx.agent === null ? null : MOST_FOR_AGENT)
   if (background) {
     const { stdin, key: _, ...rest } = command
-    const started = await startOperation(
+    const backgroundRun = await startOperation(
       ctx,
       execOperation,
       {
@@ -44,7 +44,7 @@ export async function exec(
       },
       { resource: { type: 'computer', id }, workspaceId: workspaceFor(ctx.principal, row, 'exec') },
     )
-    return ctx.wantsEvents ? follow(ctx, id, { ...command, key: started.operation.id }, base64) : started
+    return ctx.wantsEvents ? follow(ctx, id, { ...command, key: backgroundRun.operation.id }, base64) : backgroundRun
   }
   if (command.stdin_open)
     await openStdins.note(ctx.db, {
@@ -76,7 +76,7 @@ export function commandOf(
     cwd,
     env,
     user,
-  }: Omit<Given, 'id' | 'background' | 'encoding' | 'max_output_bytes'>,
+  }: Omit<ExecInput, 'id' | 'background' | 'encoding' | 'max_output_bytes'>,
   defaultTimeout: number | null,
   key: Id = newId(),
 ): Command {

@@ -20,12 +20,12 @@ export async function* follow(
   const { key: id } = command
   for (;;) {
     // In this order: if the operation hasn't ended, the computer still knows the command.
-    const [ended] = await endedOperations(ctx.db, [id])
+    const [endedOperation] = await endedOperations(ctx.db, [id])
     const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
     const first = await parts.next().catch((error: unknown) => begunLater(error))
     if (first !== null) return yield* narrate(id, first, parts, base64)
-    if (ended !== undefined) {
-      const error = ended.error ?? {
+    if (endedOperation !== undefined) {
+      const error = endedOperation.error ?? {
         type: 'cancelled',
         message: 'The operation was canceled before the command started.',
       }

@@ -13,7 +13,7 @@ export async function* narrate(
   base64: boolean,
 ): AsyncGenerator<Event> {
   const cutters = { stdout: createTextCutter(), stderr: createTextCutter() }
-  const came = { stdout: 0, stderr: 0 }
+  const receivedBytes = { stdout: 0, stderr: 0 }
   let truncated = false
   const outputOf = (channel: OutputChannel, text: ReturnType<typeof cutters.stdout.end>): Event[] =>
     text === null
@@ -33,13 +33,13 @@ export async function* narrate(
       const part = next.value
       if (part.type === 'started') yield { event: 'exec.started', data: { id, pid: part.pid } }
       else if (part.type === 'bytes') {
-        truncated ||= part.offset > came[part.channel]
-        came[part.channel] = part.offset + part.bytes.length
+        truncated ||= part.offset > receivedBytes[part.channel]
+        receivedBytes[part.channel] = part.offset + part.bytes.length
         yield* outputOf(part.channel, cutters[part.channel].add(part.offset, part.bytes))
       } else {
         for (const channel of ['stdout', 'stderr'] as const) yield* outputOf(channel, cutters[channel].end())
         const { stdout_bytes, stderr_bytes } = part.end
-        const all = came.stdout >= stdout_bytes && came.stderr >= stderr_bytes
+        const all = receivedBytes.stdout >= stdout_bytes && receivedBytes.stderr >= stderr_bytes
         yield {
           event: 'exec.completed',
           data: { id, ...endOf(part.end), truncated: truncated || !all, stdout_bytes, stderr_bytes },

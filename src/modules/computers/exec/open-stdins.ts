@@ -16,7 +16,7 @@ interface OpenStdinTable {
   workspace_id: Id | null
   created_at: Generated<Date>
 }
-type Whose = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
+type StdinOwner = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
 
 /** Outlasts commands without followers. */
 const KEPT_DAYS = 16
@@ -26,10 +26,10 @@ export const openStdins = {
   note: async (db: Db, row: Omit<OpenStdinTable, 'created_at'>): Promise<void> =>
     void (await db.insertInto('open_stdins').values(row).execute()),
 
-  async of(db: Db, computerId: Id, execId: string): Promise<Whose | null> {
+  async of(db: Db, computerId: Id, execId: string): Promise<StdinOwner | null> {
     const id = parseId(execId)
     if (id === null) return null
-    const { rows } = await sql<Whose>`
+    const { rows } = await sql<StdinOwner>`
       select account_id, workspace_id from open_stdins where exec_id = ${id} and computer_id = ${computerId}
       union all
       select account_id, workspace_id from operations
@@ -43,5 +43,5 @@ export const openStdins = {
 }
 
 /** The same account, with a key or session that still reaches the workspace. */
-export const isTheirs = (principal: Principal, { account_id, workspace_id }: Whose): boolean =>
+export const isTheirs = (principal: Principal, { account_id, workspace_id }: StdinOwner): boolean =>
   account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

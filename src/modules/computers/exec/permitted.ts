@@ -27,7 +27,7 @@ export function whilePermitted(
   capability: Capability,
   until: AbortSignal,
 ): AsyncDisposable & { signal: AbortSignal } {
-  const lost = new AbortController()
+  const permissionLost = new AbortController()
   const { credential, accountId } = ctx.principal
   async function look(): Promise<void> {
     const present = await ctx.engine.actAs({
@@ -42,18 +42,18 @@ export function whilePermitted(
     if (present === null) return refuse('not_found', { message: 'The account or API key no longer exists.' })
     await checkPermitted(present, computerId, capability)
   }
-  let looking = Promise.resolve()
+  let checking = Promise.resolve()
   const timer = setInterval(() => {
-    looking = looking
+    checking = checking
       .then(look)
       // An unavailable database doesn't revoke permissions.
-      .catch((error: unknown) => void (error instanceof Refusal && error.status !== 503 && lost.abort(error)))
+      .catch((error: unknown) => void (error instanceof Refusal && error.status !== 503 && permissionLost.abort(error)))
   }, LOOK_MS)
   return {
-    signal: AbortSignal.any([until, lost.signal]),
+    signal: AbortSignal.any([until, permissionLost.signal]),
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await looking
+      await checking
     },
   }
 }

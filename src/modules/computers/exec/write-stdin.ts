@@ -31,7 +31,7 @@ export async function writeStdin(
   for (;;) {
     try {
       const stream = await links.open(id, 'exec.write', { key: exec_id, offset, finish: end }, { signal })
-      const { arrived, running } = await written(stream, bytes, offset)
+      const { arrived, running } = await writeBytes(stream, bytes, offset)
       return { exec_id, offset: arrived, running }
     } catch (error) {
       await losses.outlast(error)
@@ -39,16 +39,16 @@ export async function writeStdin(
   }
 }
 
-async function written(
+async function writeBytes(
   stream: AskedStream<'exec.write'>,
   bytes: Uint8Array,
   offset: number,
 ): Promise<Output<'exec.write'>> {
-  const giving = (async () => {
+  const writing = (async () => {
     if (bytes.length > 0) await stream.write(bytes, CHANNEL.stdin, offset)
     stream.finish()
   })()
   // The command may end early. Its reply reports how much it read.
-  giving.catch(() => {})
+  writing.catch(() => {})
   return stream.output
 }

@@ -29,18 +29,18 @@ type Head = z.output<typeof Head>
 const TYPES = { zip: 'application/zip', tar: 'application/x-tar' }
 
 export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fileEndpoints.download>): Promise<Bytes> {
-  const asked = { path, offset: 0, length: archive === undefined ? 0 : null, archive: archive ?? null }
-  const { entry, etag } = await headOf(ctx, id, asked)
+  const fileRequest = { path, offset: 0, length: archive === undefined ? 0 : null, archive: archive ?? null }
+  const { entry, etag } = await headOf(ctx, id, fileRequest)
   const name = entry.name.toWellFormed()
-  const read: Read = { ...asked, length: null }
+  const request: Read = { ...fileRequest, length: null }
   if (archive !== undefined)
     return {
       headers: safeHeaders(TYPES[archive], `${name === '/' ? 'root' : name}.${archive}`, 'attachment'),
-      body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) },
+      body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, request) },
     }
   const headers = safeHeaders('application/octet-stream', name, 'attachment')
   // `/proc` files and archives have an unknown size.
-  if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) } }
+  if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, request) } }
   return {
     headers,
     body: {
@@ -52,14 +52,14 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
   }
 }
 
-async function headOf(ctx: Ctx, id: Id, asked: Read): Promise<Head> {
+async function headOf(ctx: Ctx, id: Id, request: Read): Promise<Head> {
   const { links } = ctx.engine
   using limit = links.limit(id, ctx.signal, links.limits.answerMs)
   const { signal } = limit
   const losses = lossesOf(links, id, { signal })
   for (;;)
     try {
-      const stream = await links.open(id, 'fs.read', asked, { signal })
+      const stream = await links.open(id, 'fs.read', request, { signal })
       try {
         for await (const item of stream) return headIn(item.type === 'event' ? item.event : null)
         await stream.output
@@ -92,8 +92,8 @@ async function* readFile(
   const losses = lossesOf(links, id, { signal })
   for (let at = start; ;) {
     try {
-      const asked = { path, offset: at, length: end - at, archive: null }
-      const stream = await links.open(id, 'fs.read', asked, { signal })
+      const range = { path, offset: at, length: end - at, archive: null }
+      const stream = await links.open(id, 'fs.read', range, { signal })
       try {
         let same = false
         const from = at
@@ -127,12 +127,12 @@ const refuseOther = (): never =>
   refuse('upstream_error', { message: 'The computer sent a different number of bytes than announced.' })
 
 /** Generated on the fly, so a lost connection can't be resumed. */
-async function* readToEnd(ctx: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
+async function* readToEnd(ctx: Ctx, id: Id, request: Read): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
   await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
   using limit = links.limit(id, permitted.signal, links.limits.stillMs)
   try {
-    const stream = await links.open(id, 'fs.read', asked, { signal: limit.signal })
+    const stream = await links.open(id, 'fs.read', request, { signal: limit.signal })
     try {
       for await (const item of stream) {
         if (item.type !== 'bytes') continue

@@ -9,23 +9,23 @@ import { computerStore } from '../store.ts'
 
 const JOB = 'computers.drop_upload'
 
-interface Dropped extends Input<'fs.upload_drop'> {
+interface DroppedUpload extends Input<'fs.upload_drop'> {
   computer_id: Id
 }
-type Payload = Dropped & { tries: number }
+type Payload = DroppedUpload & { tries: number }
 
 const AGAIN_SECONDS = 900
 /** About 7 days, after which the daemon removes the part. */
 const MOST_TRIES = (7 * 86_400) / AGAIN_SECONDS
 
-const jobKey = ({ computer_id, key }: Dropped): string => `${JOB}:${computer_id}:${key}`
+const jobKey = ({ computer_id, key }: DroppedUpload): string => `${JOB}:${computer_id}:${key}`
 
 /** Survives server restarts. */
-export async function dropUpload({ engine }: Context, upload: Dropped): Promise<void> {
+export async function dropUpload({ engine }: Context, upload: DroppedUpload): Promise<void> {
   await addJob(engine, { ...upload, tries: 0 })
 }
 
-export async function keepUpload({ engine: { jobs, postgres } }: Context, upload: Dropped): Promise<void> {
+export async function keepUpload({ engine: { jobs, postgres } }: Context, upload: DroppedUpload): Promise<void> {
   await jobs.remove(postgres, jobKey(upload))
 }
 

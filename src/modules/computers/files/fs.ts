@@ -11,37 +11,37 @@ import { whilePermitted } from '../exec/permitted.ts'
 import type { HasLinks } from '../link/links.ts'
 import type { ComputerRow } from '../store.ts'
 
-type Given = Input<typeof fileEndpoints.fs>
+type FsInput = Input<typeof fileEndpoints.fs>
 type Entry = Output<'fs.stat'>
 
 /** In addition to `op` and `path`. */
-const TAKES: Record<Given['op'], readonly (keyof Given)[]> = {
+const TAKES: Record<FsInput['op'], readonly (keyof FsInput)[]> = {
   list: ['cursor'],
   stat: [],
   mkdir: ['parents'],
   remove: ['recursive'],
 }
 
-export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given) {
-  const { id, op, parents = false, recursive = false } = given
+export async function fs(ctx: Context<HasLinks>, row: ComputerRow, input: FsInput) {
+  const { id, op, parents = false, recursive = false } = input
   const isRead = op === 'list' || op === 'stat'
   const capability = isRead ? 'fs_read' : 'fs_write'
   checkMayUse(ctx.principal, row, capability)
-  checkFields(given)
+  checkFields(input)
   const { links } = ctx.engine
-  if (given.path === undefined && !isRead)
+  if (input.path === undefined && !isRead)
     refuse('missing_parameter', { param: 'path', message: `\`path\` is required for \`${op}\`.` })
-  const path = given.path ?? (await startOf(ctx, id))
+  const path = input.path ?? (await startOf(ctx, id))
   // Losing permission stops a long removal.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
     case 'list':
-      return await list(ctx, { ...given, path })
+      return await list(ctx, { ...input, path })
     case 'stat':
-      return shown(await links.ask(id, 'fs.stat', { path }, more))
+      return showEntry(await links.ask(id, 'fs.stat', { path }, more))
     case 'mkdir':
-      return shown(await links.ask(id, 'fs.mkdir', { path, parents }, more))
+      return showEntry(await links.ask(id, 'fs.mkdir', { path, parents }, more))
     case 'remove': {
       const { removed } = await links.ask(id, 'fs.remove', { path, recursive }, more)
       return { path, removed }
@@ -49,11 +49,11 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given)
   }
 }
 
-function checkFields(given: Given): void {
-  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[given.op].includes(one))
-  const other = others.find((field) => given[field] !== undefined)
+function checkFields(input: FsInput): void {
+  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[input.op].includes(one))
+  const other = others.find((field) => input[field] !== undefined)
   if (other !== undefined)
-    refuse('unknown_parameter', { param: other, message: `\`${given.op}\` doesn’t accept \`${other}\`.` })
+    refuse('unknown_parameter', { param: other, message: `\`${input.op}\` doesn’t accept \`${other}\`.` })
 }
 
 /** Earlier daemons lack the operation; their home is used. */
@@ -68,19 +68,19 @@ async function startOf({ engine: { links }, signal }: Context<HasLinks>, id: Id)
 
 async function list(
   { engine, signal }: Context<HasLinks>,
-  { id, path, cursor, ...given }: Given & { path: string },
+  { id, path, cursor, ...query }: FsInput & { path: string },
 ): Promise<Page<Entry>> {
   const filters = { id, path }
   const from = positionOf('computer_files', filters, cursor)?.[0]
   // Calls without a query string may omit it despite the type.
-  const limit = (given.limit as number | undefined) ?? 25
+  const limit = (query.limit as number | undefined) ?? 25
   const input = { path, cursor: from === undefined ? null : String(from), limit }
   const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
   return {
-    rows: entries.slice(0, limit).map(shown),
+    rows: entries.slice(0, limit).map(showEntry),
     next: next_cursor === null ? null : cursorOf('computer_files', filters, [next_cursor]),
   }
 }
 
 /** To milliseconds. */
-export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })
+export const showEntry = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

@@ -6,19 +6,19 @@ export interface Replay {
   acknowledge(offset: number): void
   close(): void
   /** The range of offsets in the buffer. */
-  readonly kept: { from: number; to: number }
+  readonly buffered: { from: number; to: number }
   /** Until an acknowledgment. */
   readonly isFull: boolean
 }
 
 const MOST_KEPT = 4 << 20
 
-export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Replay {
+export function replayOf(source: AsyncIterable<Uint8Array>, start: number): Replay {
   const bytes = source[Symbol.asyncIterator]()
   let parts: { at: number; bytes: Uint8Array }[] = []
-  let from = begin
-  let to = begin
-  let ended = false
+  let from = start
+  let to = start
+  let isAtEnd = false
   /** The pending read, shared by all waiters. */
   let pulling: Promise<void> | null = null
   let wake = Promise.withResolvers<void>()
@@ -27,21 +27,21 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   async function pull(): Promise<void> {
     while (isFull()) await wake.promise
     const next = await bytes.next()
-    if (next.done) return void (ended = true)
+    if (next.done) return void (isAtEnd = true)
     // The source may reuse its buffer after the next read.
     parts.push({ at: to, bytes: Uint8Array.from(next.value) })
     to += next.value.length
   }
 
   return {
-    get kept() {
+    get buffered() {
       return { from, to }
     },
     get isFull() {
       return isFull()
     },
     async at(offset) {
-      while (offset === to && !ended) await (pulling ??= pull().finally(() => (pulling = null)))
+      while (offset === to && !isAtEnd) await (pulling ??= pull().finally(() => (pulling = null)))
       if (offset === to) return null
       const part = parts.findLast(({ at }) => at <= offset)
       if (part === undefined || offset < from) throw new RangeError('these bytes are no longer kept')

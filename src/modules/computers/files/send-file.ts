@@ -37,8 +37,8 @@ export async function sendFile({
   const replay = replayOf(source, file.offset)
   using _source = { [Symbol.dispose]: () => replay.close() }
   const losses = lossesOf(links, computerId, { signal })
-  let stale = 0
-  let kept = file.offset
+  let staleCount = 0
+  let acknowledged = file.offset
   for (let at = file.offset, again = false; ;) {
     try {
       if (again) at = await offsetOf()
@@ -47,15 +47,20 @@ export async function sendFile({
     } catch (error) {
       signal.throwIfAborted()
       // The previous link was still writing when the offset was read.
-      if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
+      if (
+        again &&
+        error instanceof Refusal &&
+        error.code === 'stale_update' &&
+        isBuffered(replay, error.details?.offset)
+      ) {
         // Progress proves that the computer is working.
-        stale = replay.kept.from > kept ? 1 : stale + 1
-        kept = replay.kept.from
-        if (stale > MOST_STALE)
+        staleCount = replay.buffered.from > acknowledged ? 1 : staleCount + 1
+        acknowledged = replay.buffered.from
+        if (staleCount > MOST_STALE)
           refuse('interrupted', {
             message: 'The computer keeps reporting a different offset for this upload.',
           })
-        await sleep(STALE_MS * 2 ** stale, undefined, { signal })
+        await sleep(STALE_MS * 2 ** staleCount, undefined, { signal })
         continue
       }
       await losses.outlast(error)
@@ -65,7 +70,7 @@ export async function sendFile({
 
   async function offsetOf(): Promise<number> {
     const { offset } = await links.ask(computerId, 'fs.upload_offset', { path: file.path, key: file.key }, { signal })
-    if (!isKept(replay, offset))
+    if (!isBuffered(replay, offset))
       return refuse('stale_update', {
         param: 'offset',
         message: `The connection to the computer was lost. ${offset} bytes of this upload have arrived. Send the rest.`,
@@ -75,8 +80,8 @@ export async function sendFile({
   }
 }
 
-const isKept = ({ kept }: Replay, offset: unknown): boolean =>
-  typeof offset === 'number' && offset >= kept.from && offset <= kept.to
+const isBuffered = ({ buffered }: Replay, offset: unknown): boolean =>
+  typeof offset === 'number' && offset >= buffered.from && offset <= buffered.to
 
 async function feed(
   stream: AskedStream<'fs.write'>,
@@ -86,11 +91,11 @@ async function feed(
 ): Promise<Output<'fs.write'>> {
   let fault: unknown = null
   /** Bounds what the computer can claim to have. */
-  let sent = from
+  let sentOffset = from
   let isResting = false
   async function write(): Promise<void> {
     for (let at = from; ;) {
-      isResting = at === replay.kept.to && !replay.isFull
+      isResting = at === replay.buffered.to && !replay.isFull
       if (isResting) limit.rest()
       const bytes = await replay.at(at)
       isResting = false
@@ -99,7 +104,7 @@ async function feed(
       await stream.write(bytes, CHANNEL.body, at)
       limit.moved()
       at += bytes.length
-      sent = at
+      sentOffset = at
     }
   }
   const writing = write().catch((error: unknown) => {
@@ -112,7 +117,7 @@ async function feed(
     for await (const item of stream) {
       const { data } = Progress.safeParse(item.type === 'event' ? item.event : null)
       if (data === undefined) continue
-      replay.acknowledge(Math.min(data.offset, sent))
+      replay.acknowledge(Math.min(data.offset, sentOffset))
       if (!isResting) limit.moved()
       goesOn()
     }

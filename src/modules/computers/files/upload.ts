@@ -8,13 +8,13 @@ import type { Id } from '#core/ids.ts'
 import type { fileEndpoints } from '../contract-files.ts'
 import type { HasLinks } from '../link/links.ts'
 import { partIn } from './content-range.ts'
-import { shown } from './fs.ts'
+import { showEntry } from './fs.ts'
 import { dropUpload, keepUpload } from './drop-upload.ts'
 import { type Sending, sendFile } from './send-file.ts'
 import { checkDisk } from '../drivers/check-disk.ts'
 
 type Ctx = Context<HasLinks>
-type Given = Input<typeof fileEndpoints.upload>
+type UploadInput = Input<typeof fileEndpoints.upload>
 
 /** Lets a caller resume through any server process. */
 const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), 'hex')
@@ -22,24 +22,24 @@ const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), '
 const keyOfCaller = (ctx: Ctx, path: string, tag: string | undefined): string =>
   keyOf(ctx.principal.accountId, path, ...(tag === undefined ? [] : ['tag', tag]))
 
-export async function upload(ctx: Ctx, given: Given) {
-  const { path } = given
+export async function upload(ctx: Ctx, input: UploadInput) {
+  const { path } = input
   if (path === undefined) return refuse('missing_parameter', { param: 'path', message: '`path` is required.' })
   if (ctx.upload !== null) {
-    if (given.drive_source !== undefined) refuse('invalid_parameter', { param: 'drive_source' })
-    return fromCaller(ctx, { ...given, path }, ctx.upload)
+    if (input.drive_source !== undefined) refuse('invalid_parameter', { param: 'drive_source' })
+    return fromCaller(ctx, { ...input, path }, ctx.upload)
   }
-  if (given.drive_source === undefined)
+  if (input.drive_source === undefined)
     return refuse('missing_parameter', {
       param: 'drive_source',
       message: 'Send the bytes with `path` in the query, or use `drive_source`.',
     })
-  return fromDrive(ctx, { ...given, path }, given.drive_source.file_id)
+  return fromDrive(ctx, { ...input, path }, input.drive_source.file_id)
 }
 
 async function fromCaller(
   ctx: Ctx,
-  { id, path, overwrite = false, mode, modified_at, tag, content_range }: Given & { path: string },
+  { id, path, overwrite = false, mode, modified_at, tag, content_range }: UploadInput & { path: string },
   { bytes, size: length }: Upload,
 ) {
   const about = { mode: mode ?? null, modified_at: modified_at ?? null }
@@ -55,7 +55,7 @@ async function fromCaller(
     source: end === null ? bytes : exactly(bytes, end - start),
     signal: ctx.signal,
   })
-  if (entry !== null) return shown(entry)
+  if (entry !== null) return showEntry(entry)
   ctx.answer.status = 202
   ctx.answer.headers['upload-offset'] = String(offset)
   return { path, offset }
@@ -64,7 +64,7 @@ async function fromCaller(
 /** After lost permission, the bytes that arrived are removed to prevent a resume. */
 async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFile> {
   let fault: unknown
-  async function* noted(): AsyncGenerator<Uint8Array> {
+  async function* readSource(): AsyncGenerator<Uint8Array> {
     try {
       yield* sending.source
     } catch (error) {
@@ -73,7 +73,7 @@ async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFil
     }
   }
   try {
-    return await sendFile({ ...sending, source: noted() })
+    return await sendFile({ ...sending, source: readSource() })
   } catch (error) {
     // The computer's refusals may share the code; it then removes the part.
     const why = ctx.signal.aborted ? (ctx.signal.reason as unknown) : fault
@@ -94,22 +94,22 @@ const RIGHT_LOST: ReadonlySet<string> = new Set([
 ])
 
 async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
-  let left = size
+  let remainingBytes = size
   for await (const part of bytes) {
-    left -= part.length
-    if (left < 0) break
+    remainingBytes -= part.length
+    if (remainingBytes < 0) break
     yield part
   }
-  if (left !== 0)
+  if (remainingBytes !== 0)
     refuse('invalid_parameter', {
       param: 'Content-Range',
-      message: `\`Content-Range\` declares ${size} bytes, but ${left < 0 ? 'more' : size - left} were sent.`,
+      message: `\`Content-Range\` declares ${size} bytes, but ${remainingBytes < 0 ? 'more' : size - remainingBytes} were sent.`,
     })
 }
 
 async function fromDrive(
   ctx: Ctx,
-  { id, path, overwrite = false, mode, modified_at }: Given & { path: string },
+  { id, path, overwrite = false, mode, modified_at }: UploadInput & { path: string },
   fileId: Id,
 ) {
   const about = { mode: mode ?? null, modified_at: modified_at ?? null }
@@ -133,7 +133,7 @@ async function fromDrive(
     ? refuse('upstream_error', {
         message: 'The computer didn’t confirm the upload. Check whether the file exists before you try again.',
       })
-    : shown(entry)
+    : showEntry(entry)
 }
 
 export async function uploadOffset(ctx: Ctx, { id, path, tag }: Input<typeof fileEndpoints.upload_offset>) {

@@ -82,7 +82,7 @@ async function pack(spec: string, folder: string): Promise<void> {
 }
 
 async function filesIn(tarball: Buffer): Promise<Map<string, Buffer>> {
-  const found = new Map<string, Buffer>()
+  const files = new Map<string, Buffer>()
   const { extract } = await import('tar-stream')
   const reader = extract()
   reader.end(gunzipSync(tarball))
@@ -90,7 +90,7 @@ async function filesIn(tarball: Buffer): Promise<Map<string, Buffer>> {
     const name = basename(entry.header.name)
     const parts: Buffer[] = []
     for await (const part of entry) parts.push(part as Buffer)
-    if (entry.header.type === 'file' && NAMES.includes(name)) found.set(name, Buffer.concat(parts))
+    if (entry.header.type === 'file' && NAMES.includes(name)) files.set(name, Buffer.concat(parts))
   }
-  return found
+  return files
 }

@@ -22,9 +22,9 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
       ['--input-type=module', '-e', code],
       // The server's environment holds provider keys.
       { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env: { PATH: process.env.PATH } },
-      (error, _, said) =>
+      (error, _, stderr) =>
         error
-          ? reject(new Error(`the daemon could not be bundled: ${said.trim().slice(-500) || error.message}`))
+          ? reject(new Error(`the daemon could not be bundled: ${stderr.trim().slice(-500) || error.message}`))
           : resolve(),
     )
     // Low priority, and doesn't delay shutdown.
@@ -49,6 +49,6 @@ export async function stampOf(paths: readonly string[]): Promise<string> {
 
 export const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(
-    (found) => found.isDirectory(),
+    (entry) => entry.isDirectory(),
     () => false,
   )

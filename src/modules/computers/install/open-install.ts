@@ -84,11 +84,11 @@ async function* readPart(
       message: 'Too many downloads are running. Try again in a few seconds.',
       headers: { 'retry-after': String(2 + Math.floor(Math.random() * 8)) },
     })
-  using taken = reader
+  using place = reader
   file = createReadStream(path, { start, end: end - 1 })
   for await (const part of file as AsyncIterable<Uint8Array>) {
     yield part
-    taken.took(part.length)
+    place.took(part.length)
   }
 }
 

@@ -27,7 +27,7 @@ interface Places {
  * reader. Slow readers delay others by up to two spans; a single address can't block anyone.
  */
 export function createPlaces(most: number, now: () => number = () => performance.now()): Places {
-  const taken = new Set<Place>()
+  const occupied = new Set<Place>()
 
   /** Over two spans, because the OS buffers a burst at first. */
   function paceOf({ since, span }: Place): number {
@@ -47,31 +47,31 @@ export function createPlaces(most: number, now: () => number = () => performance
     [...places].toSorted((a, b) => paceOf(a) - paceOf(b) || a.since - b.since)[0]
 
   function placeToFree(network: string): Place | undefined {
-    const byNetwork = Map.groupBy(taken, (place) => place.network)
+    const byNetwork = Map.groupBy(occupied, (place) => place.network)
     const own = byNetwork.get(network)?.length ?? 0
     const [largest = []] = [...byNetwork.values()].toSorted((a, b) => b.length - a.length)
     if (largest.length > own + 1) return slowestOf(largest)
-    return slowestOf([...taken].filter(isSlow))
+    return slowestOf([...occupied].filter(isSlow))
   }
 
   return {
     take(network, leave) {
-      if (taken.size >= most) {
+      if (occupied.size >= most) {
         const place = placeToFree(network)
         if (place === undefined) return null
-        taken.delete(place)
+        occupied.delete(place)
         place.leave()
       }
       const since = now()
       const place: Place = { network, since, tookAt: since, span: { since, bytes: 0, before: 0 }, leave }
-      taken.add(place)
+      occupied.add(place)
       return {
         took(bytes) {
           paceOf(place)
           place.tookAt = now()
           place.span.bytes += bytes
         },
-        [Symbol.dispose]: () => void taken.delete(place),
+        [Symbol.dispose]: () => void occupied.delete(place),
       }
     },
   }

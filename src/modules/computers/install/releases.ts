@@ -50,10 +50,10 @@ interface Parts {
 export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
   const place = join(dataDir, 'install')
   const files = new Map<string, File>()
-  const kept = new Map<string, { release: Promise<Release>; until: number }>()
+  const releasesByPlatform = new Map<string, { release: Promise<Release>; until: number }>()
   let bundled: Promise<string> | null = null
   let node: Promise<File> | null = null
-  let looking: Promise<void> | null = null
+  let lookup: Promise<void> | null = null
 
   async function make(platform: Platform, bring: boolean): Promise<Release> {
     bundled ??= placeBundle(root, join(place, 'programs'))
@@ -62,26 +62,28 @@ export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
     if (addons === null) throw new Error('it is not here')
     const names = ['pty.node', 'spawn-helper']
     const there = (await readdir(addons)).filter((name) => names.includes(name)).map((name) => join(addons, name))
-    const found = await Promise.all([join(await bundled, BUNDLE), ...there.toSorted()].map(fileAt))
-    for (const file of found) files.set(file.sha256, file)
-    const manifest = found.map(({ sha256, path }) => `${sha256}  ${path.slice(path.lastIndexOf('/') + 1)}\n`).join('')
+    const releaseFiles = await Promise.all([join(await bundled, BUNDLE), ...there.toSorted()].map(fileAt))
+    for (const file of releaseFiles) files.set(file.sha256, file)
+    const manifest = releaseFiles
+      .map(({ sha256, path }) => `${sha256}  ${path.slice(path.lastIndexOf('/') + 1)}\n`)
+      .join('')
     const sha256 = createHash('sha256').update(manifest).digest('hex')
     files.set(sha256, await placeManifest(join(place, 'manifests'), sha256, manifest))
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
-    return { version, sha256, size: found.reduce((sum, { size }) => sum + size, 0), manifest }
+    return { version, sha256, size: releaseFiles.reduce((sum, { size }) => sum + size, 0), manifest }
   }
 
   const releases: Releases = {
     of(platform) {
       if (!isPlatform(platform))
         throw new Error(`there is no program for ${platform}: only for ${PLATFORMS.join(', ')}`)
-      const known = kept.get(platform)
-      if (known !== undefined && known.until > Date.now()) return known.release
+      const cached = releasesByPlatform.get(platform)
+      if (cached !== undefined && cached.until > Date.now()) return cached.release
       const release = make(platform, true)
-      kept.set(platform, { release, until: Infinity })
+      releasesByPlatform.set(platform, { release, until: Infinity })
       release.catch((error: unknown) => {
         log.warn({ error, platform }, 'there is no program for computers of this platform')
-        kept.set(platform, { release, until: Date.now() + AGAIN_MS })
+        releasesByPlatform.set(platform, { release, until: Date.now() + AGAIN_MS })
       })
       return release
     },
@@ -96,16 +98,16 @@ export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
     },
 
     async file(sha256) {
-      const known = files.get(sha256)
-      if (known !== undefined || !/^[0-9a-f]{64}$/.test(sha256)) return known ?? null
+      const file = files.get(sha256)
+      if (file !== undefined || !/^[0-9a-f]{64}$/.test(sha256)) return file ?? null
       // Another process may have added it. Misses share one lookup.
-      await (looking ??= look().finally(() => (looking = null)))
+      await (lookup ??= look().finally(() => (lookup = null)))
       return files.get(sha256) ?? null
     },
   }
   async function look(): Promise<void> {
     await releases.node(`${process.platform}-${process.arch}`)
-    for (const platform of PLATFORMS) if (!kept.has(platform)) await make(platform, false).catch(() => {})
+    for (const platform of PLATFORMS) if (!releasesByPlatform.has(platform)) await make(platform, false).catch(() => {})
   }
   return releases
 }

@@ -33,31 +33,31 @@ export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): Upg
     maxPayload: LARGEST_FRAME,
     skipUTF8Validation: true,
   })
-  let coming = 0
+  let lookups = 0
   const open = new Map<Id, number>()
   function count({ computerId }: Machine, socket: Duplex): void {
     const others = open.get(computerId) ?? 0
     if (others >= MOST_OF_ONE) refuse('unavailable', { message: 'This computer has too many open connections.' })
     open.set(computerId, others + 1)
     socket.once('close', () => {
-      const left = open.get(computerId)! - 1
-      if (left === 0) open.delete(computerId)
-      else open.set(computerId, left)
+      const remaining = open.get(computerId)! - 1
+      if (remaining === 0) open.delete(computerId)
+      else open.set(computerId, remaining)
     })
   }
 
   return {
     owns: (path) => path === PATH,
     async upgrade(request, socket, head) {
-      if (coming >= MOST_AT_ONCE) refuse('unavailable', { headers: { 'retry-after': String(1 + (Date.now() % 5)) } })
-      coming++
+      if (lookups >= MOST_AT_ONCE) refuse('unavailable', { headers: { 'retry-after': String(1 + (Date.now() % 5)) } })
+      lookups++
       try {
         const machine = await machineOf(engine, request)
         if (socket.destroyed) return
         count(machine, socket)
-        handshake.handleUpgrade(request, socket, head, (opened) => accept(engine, links, offers, machine, opened))
+        handshake.handleUpgrade(request, socket, head, (webSocket) => accept(engine, links, offers, machine, webSocket))
       } finally {
-        coming--
+        lookups--
       }
     },
     drain: () => links.drain(),
@@ -83,9 +83,9 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   const late = setTimeout(() => mux.close(CLOSE.violation, 'no HELLO came'), HELLO_MS).unref()
   const mux = overWebSocket(socket, {
     opens: 'even',
-    onHello(given) {
+    onHello(message) {
       clearTimeout(late)
-      const hello = readHello(DaemonHello, given)
+      const hello = readHello(DaemonHello, message)
       if (hello.protocol < OLDEST_PROTOCOL)
         throw new Violation(
           `protocol ${hello.protocol} is too old: this server speaks ${OLDEST_PROTOCOL} to ${PROTOCOL}`,
@@ -138,16 +138,16 @@ async function offerTo(
   if (protocol < 2 || release === null) return null
   const isNew = (sha256: string): boolean => sha256 !== release && sha256 !== failed_update?.sha256
   try {
-    const coming = offers.of(`${os}-${arch}`)
-    const given = await within(coming, BUNDLED_MS)
-    if (given === null) {
+    const releasePromise = offers.of(`${os}-${arch}`)
+    const offer = await within(releasePromise, BUNDLED_MS)
+    if (offer === null) {
       // The machine reconnects at once and gets the offer then.
-      coming
+      releasePromise
         .then(({ sha256 }) => isNew(sha256) && mux.close(CLOSE.restart, 'there is another version now'))
         .catch(() => {})
       return null
     }
-    const { version, sha256, size } = given
+    const { version, sha256, size } = offer
     if (isNew(sha256)) return { version, sha256, size, wait_ms: await waitOf(postgres.db) }
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')

@@ -44,11 +44,11 @@ export function startLimit(engine: Engine, computerId: Id, signal: AbortSignal, 
   let timer: NodeJS.Timeout | undefined
   let isOver = false
   const stop = (): void => clearTimeout(timer)
-  let given = ms
-  const start = (next = given): void => {
+  let limitMs = ms
+  const start = (next = limitMs): void => {
     stop()
-    given = next
-    if (!isOver && given < Infinity) timer = setTimeout(() => void end(), Math.min(given, LONGEST_TIMER_MS))
+    limitMs = next
+    if (!isOver && limitMs < Infinity) timer = setTimeout(() => void end(), Math.min(limitMs, LONGEST_TIMER_MS))
   }
   async function end(): Promise<void> {
     isOver = true
@@ -79,10 +79,10 @@ export async function silentRefusal(engine: Engine, computerId: Id): Promise<Ref
       if (error instanceof Refusal) return error
     }
   }
-  const seen = place?.last_seen_at ?? null
+  const lastSeenAt = place?.last_seen_at ?? null
   return new Refusal('timeout', {
     message:
       'The computer is connected but didn’t respond in time. If this request changes something, check whether it was done before you try again.',
-    details: { last_seen_at: seen === null ? null : iso(seen) },
+    details: { last_seen_at: lastSeenAt === null ? null : iso(lastSeenAt) },
   })
 }

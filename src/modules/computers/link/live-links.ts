@@ -12,7 +12,7 @@ const LINKED = 'computer_linked'
 
 export interface LiveLink extends LinkName, Machine {
   mux: Mux
-  noted: number
+  storedHeard: number
   asked: boolean
   /** Streams that can continue over another link. */
   movable: number
@@ -25,8 +25,8 @@ export class LiveLinks implements AsyncDisposable {
   readonly #engine: Engine
   readonly #links = new Map<Id, LiveLink>()
   readonly #timers: NodeJS.Timeout[]
-  readonly #heard: Disposable[]
-  readonly #waiting = new Map<Id, Set<() => void>>()
+  readonly #subscriptions: Disposable[]
+  readonly #waiters = new Map<Id, Set<() => void>>()
   readonly #notes = new Set<Promise<void>>()
   #hearing = Promise.resolve()
   #checking = false
@@ -43,13 +43,13 @@ export class LiveLinks implements AsyncDisposable {
     for (const timer of this.#timers) timer.unref()
     // A killed predecessor may have left links.
     this.#note(noteDead(engine))
-    this.#heard = [
+    this.#subscriptions = [
       // A credential was rotated or a computer deleted.
       bus.on('computers', () => void this.#check()),
       bus.hear(LINKED, (words) => {
         const [id, epoch] = words.split(' ') as [Id, string]
         this.#replace(id, Number(epoch))
-        for (const wake of this.#waiting.get(id) ?? []) wake()
+        for (const wake of this.#waiters.get(id) ?? []) wake()
       }),
     ]
   }
@@ -84,7 +84,7 @@ export class LiveLinks implements AsyncDisposable {
     if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return false
     this.#links.get(computerId)?.mux.close(CLOSE.replaced, 'the computer opened a new connection')
     greet(epoch)
-    this.#links.set(computerId, { ...machine, epoch, mux, noted: mux.heard, asked: false, movable: 0 })
+    this.#links.set(computerId, { ...machine, epoch, mux, storedHeard: mux.heard, asked: false, movable: 0 })
     keepAlive(mux, { answers: true })
     // Closes older links elsewhere and wakes waiting calls.
     this.#engine.bus.send(LINKED, `${computerId} ${epoch}`)
@@ -103,16 +103,16 @@ export class LiveLinks implements AsyncDisposable {
   /** Wakes when the computer may have linked to any process, or after `ms`. */
   linked(computerId: Id, ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.#waiting.get(computerId) ?? new Set()
-      this.#waiting.set(computerId, waiting)
+      const waiters = this.#waiters.get(computerId) ?? new Set()
+      this.#waiters.set(computerId, waiters)
       const wake = (): void => {
         clearTimeout(timer)
-        waiting.delete(wake)
-        if (waiting.size === 0) this.#waiting.delete(computerId)
+        waiters.delete(wake)
+        if (waiters.size === 0) this.#waiters.delete(computerId)
         resolve()
       }
       const timer = setTimeout(wake, ms)
-      waiting.add(wake)
+      waiters.add(wake)
     })
   }
 
@@ -148,12 +148,12 @@ export class LiveLinks implements AsyncDisposable {
   }
 
   async #noteAll(): Promise<void> {
-    const heard = [...this.#links.values()].filter(({ mux, noted }) => mux.heard !== noted)
-    for (const link of heard) link.noted = link.mux.heard
-    if (heard.length > 0) {
-      const noted = noteHeard(this.#engine, this.#engine.processId, heard)
-      this.#hearing = noted.catch(() => {})
-      await noted
+    const links = [...this.#links.values()].filter(({ mux, storedHeard }) => mux.heard !== storedHeard)
+    for (const link of links) link.storedHeard = link.mux.heard
+    if (links.length > 0) {
+      const storing = noteHeard(this.#engine, this.#engine.processId, links)
+      this.#hearing = storing.catch(() => {})
+      await storing
     }
     await noteDead(this.#engine)
   }
@@ -182,14 +182,14 @@ export class LiveLinks implements AsyncDisposable {
 
   end(): void {
     this.#draining = this.#over = true
-    for (const waiting of this.#waiting.values()) for (const wake of waiting) wake()
+    for (const waiters of this.#waiters.values()) for (const wake of waiters) wake()
     for (const { mux } of this.#links.values()) mux.close(CLOSE.restart, 'the server is restarting')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.end()
     for (const timer of this.#timers) clearInterval(timer)
-    for (const heard of this.#heard) heard[Symbol.dispose]()
+    for (const subscription of this.#subscriptions) subscription[Symbol.dispose]()
     while (this.#notes.size > 0) await Promise.all(this.#notes)
   }
 }

@@ -25,7 +25,7 @@ export interface LossesMore {
 export function lossesOf(
   links: { online(computerId: Id, waitMs: number, signal: AbortSignal): Promise<boolean> },
   computerId: Id,
-  { signal, patienceMs = PATIENCE_MS, underWay = false, gone = lost }: LossesMore,
+  { signal, patienceMs = PATIENCE_MS, underWay = false, gone = refuseLost }: LossesMore,
 ): Losses {
   const now = (): { at: Date; until: number } => ({ at: new Date(), until: performance.now() + patienceMs })
   let since = underWay ? now() : null
@@ -40,8 +40,8 @@ export function lossesOf(
       if (!waits) throw error
       const again = since !== null
       since ??= now()
-      const left = since.until - performance.now()
-      if (left <= 0 || !(await links.online(computerId, left, signal))) {
+      const remainingMs = since.until - performance.now()
+      if (remainingMs <= 0 || !(await links.online(computerId, remainingMs, signal))) {
         if (isUnreached(error)) throw error
         gone(since.at)
       }
@@ -56,7 +56,7 @@ const isOffline = (error: unknown): boolean => error instanceof Refusal && error
 /** The computer never got the request. */
 const isUnreached = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
-const lost = (lostAt: Date): never =>
+const refuseLost = (lostAt: Date): never =>
   refuse('computer_offline', {
     message: 'The connection to the computer was lost during the transfer and wasn’t restored.',
     details: { last_seen_at: lostAt.toISOString() },

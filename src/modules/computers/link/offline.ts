@@ -24,15 +24,17 @@ export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'l
 
 /** Says how to bring the computer online. Null: deleted. */
 export function offline(computer: Away | null): never {
-  const seen = computer?.last_seen_at ?? null
+  const lastSeenAt = computer?.last_seen_at ?? null
   return refuse('computer_offline', {
-    message: (computer && resting(computer)) ?? unheard(seen),
-    details: { last_seen_at: seen === null ? null : iso(seen) },
+    message: (computer && resting(computer)) ?? unheard(lastSeenAt),
+    details: { last_seen_at: lastSeenAt === null ? null : iso(lastSeenAt) },
   })
 }
 
-const unheard = (seen: Date | null): string =>
-  seen === null ? 'The computer is not connected.' : `The computer isn’t connected. It was last seen at ${iso(seen)}.`
+const unheard = (lastSeenAt: Date | null): string =>
+  lastSeenAt === null
+    ? 'The computer is not connected.'
+    : `The computer isn’t connected. It was last seen at ${iso(lastSeenAt)}.`
 
 function resting({ id, lifecycle }: Away): string | null {
   const start = `Start it with \`uk computers start ${id}\`, or \`POST /computers/${id}/start\`.`

@@ -42,8 +42,8 @@ export async function noteLinked(
       link_epoch = link_epoch + 1, last_seen_at = now(), lost_at = null, os = ${hello.os}, arch = ${hello.arch},
       hostname = ${hello.hostname}, daemon_version = ${hello.daemon_version}, protocol = ${hello.protocol}, allows = ${allows}
       where id = ${computerId} returning link_epoch`.execute(db)
-    const allowed = before.allows.includes('inference') !== allows.includes('inference')
-    if (allowed || before.link_process_id === null) await servesOtherwise(db, before)
+    const isInferenceChanged = before.allows.includes('inference') !== allows.includes('inference')
+    if (isInferenceChanged || before.link_process_id === null) await servesOtherwise(db, before)
     const saysOtherwise = hello.os !== before.os || hello.arch !== before.arch || hello.hostname !== before.hostname
     if (saysOtherwise) await tellOf(db, before, 'updated')
     if (!before.online) await tellOf(db, before, 'connected')
@@ -73,12 +73,12 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
   const ids = links.map(({ computerId }) => computerId)
   const epochs = links.map(({ epoch }) => epoch)
   const back = await postgres.db.transaction().execute(async (db) => {
-    const named = sql`from unnest(${ids}::ulid[], ${epochs}::bigint[]) as l(id, epoch) where c.id = l.id and c.link_epoch = l.epoch`
+    const namedLinks = sql`from unnest(${ids}::ulid[], ${epochs}::bigint[]) as l(id, epoch) where c.id = l.id and c.link_epoch = l.epoch`
     const { rows } = await sql<{
       id: Id
-    }>`update computers c set link_process_id = ${processId}, last_seen_at = now(), lost_at = null ${named}
+    }>`update computers c set link_process_id = ${processId}, last_seen_at = now(), lost_at = null ${namedLinks}
       and c.link_process_id is null returning c.id`.execute(db)
-    await sql`update computers c set last_seen_at = now() ${named}`.execute(db)
+    await sql`update computers c set last_seen_at = now() ${namedLinks}`.execute(db)
     for (const { id } of rows) {
       const row = await computerStore.get(db, id)
       if (row !== null) await tellOf(db, row, 'connected')

@@ -15,7 +15,7 @@ export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {
   const { id, created_at } = row
   const { links } = ctx.engine
   const withinMs = Math.min(ANSWER_MS, links.limits.answerMs)
-  const begun = performance.now()
+  const startedAt = performance.now()
   const { now, home, ...how } = await links
     .ask(id, 'daemon.probe', {}, { signal: ctx.signal, withinMs })
     .catch((error: unknown) => {
@@ -25,7 +25,7 @@ export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {
         ...(error.details && { details: error.details }),
       })
     })
-  const round_trip_ms = Math.round((performance.now() - begun) * 1000) / 1000
+  const round_trip_ms = Math.round((performance.now() - startedAt) * 1000) / 1000
   return {
     id,
     created_at: iso(created_at),

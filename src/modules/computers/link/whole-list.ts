@@ -18,9 +18,9 @@ export async function wholeList<O extends Lists>(
   // The limit covers all parts together.
   const until = performance.now() + links.limits.answerMs
   for (let from = 0; parts.length < MOST_PARTS;) {
-    const asked: Input<Lists> = { from }
+    const input: Input<Lists> = { from }
     // TypeScript can't infer it from the union.
-    const part = await links.ask(computerId, op, asked as Input<O>, {
+    const part = await links.ask(computerId, op, input as Input<O>, {
       signal,
       withinMs: Math.max(1, until - performance.now()),
     })

@@ -23,8 +23,8 @@ const letters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 
 /** Normalizes a typed code: upper case, without separators. */
-export const codeOf = (typed: string): string | null => {
-  const code = typed.toUpperCase().replaceAll(/[\s-]/g, '')
+export const codeOf = (input: string): string | null => {
+  const code = input.toUpperCase().replaceAll(/[\s-]/g, '')
   return code.length === 8 && [...code].every((letter) => LETTERS.includes(letter)) ? code : null
 }
 export const halfOf = (code: string): string => code.slice(0, 4)

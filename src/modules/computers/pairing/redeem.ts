@@ -51,14 +51,14 @@ export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pa
   })
 }
 
-async function pairingBy(ctx: Context, given: string): Promise<PairingRow> {
-  if (/^ukp_[0-9A-Za-z]{43}$/.test(given))
-    return (await pairingStore.byToken(ctx.db, hashSecret(given))) ?? refuse('invalid_credentials', wrong)
-  const code = codeOf(given)
-  const tried = code === null ? [] : await pairingStore.tryCode(ctx.db, halfOf(code))
-  const meant = tried.find((row) => isCode(code!, row)) ?? refuse('invalid_credentials', wrong)
-  await pairingStore.forgive(ctx.db, meant.id)
-  return meant
+async function pairingBy(ctx: Context, secret: string): Promise<PairingRow> {
+  if (/^ukp_[0-9A-Za-z]{43}$/.test(secret))
+    return (await pairingStore.byToken(ctx.db, hashSecret(secret))) ?? refuse('invalid_credentials', wrong)
+  const code = codeOf(secret)
+  const candidates = code === null ? [] : await pairingStore.tryCode(ctx.db, halfOf(code))
+  const match = candidates.find((row) => isCode(code!, row)) ?? refuse('invalid_credentials', wrong)
+  await pairingStore.forgive(ctx.db, match.id)
+  return match
 }
 
 const wrong = {

@@ -55,9 +55,9 @@ export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKe
     async check(pass, at, signal) {
       const principal = await principalOf(pass, at, signal)
       const row = await computerStore.get(engine.postgres.db, at.computerId)
-      const reached = row && [row.workspace_id, ...row.exposures.map((one) => one.workspace_id)]
+      const workspaceIds = row && [row.workspace_id, ...row.exposures.map((one) => one.workspace_id)]
       return judgeNow(authority, principal, (judged) => {
-        if (row === null || !reached!.some((id) => membershipIn(judged, id)))
+        if (row === null || !workspaceIds!.some((id) => membershipIn(judged, id)))
           return refuse('not_found', { message: absent('computer') })
         checkMayUse(judged, row, 'ports')
         return row

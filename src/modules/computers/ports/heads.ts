@@ -24,7 +24,7 @@ const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
 /** Take effect outside the port's origin. */
 const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
-export interface Asked {
+export interface RequestHead {
   method: string
   rawHeaders: readonly string[]
   /** Such as `p5173-….localhost:4242`. */
@@ -34,22 +34,22 @@ export interface Asked {
 }
 
 /** Alternating names and values. */
-export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Asked): string[] {
-  const named = connectionNames(rawHeaders)
+export function requestHead({ method, rawHeaders, host, protocol, upgrade }: RequestHead): string[] {
+  const hopByHop = connectionNames(rawHeaders)
   const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]
-  let framed = false
+  let hasLength = false
   for (const [name, value] of fields(rawHeaders)) {
     const key = name.toLowerCase()
-    if (key === 'transfer-encoding' && !framed) head.push('Transfer-Encoding', 'chunked')
-    if (key === 'transfer-encoding' || key === 'content-length') framed = true
-    if (key === 'host' || OF_CONNECTION.has(key) || named.has(key) || OF_PROXIES.test(key)) continue
+    if (key === 'transfer-encoding' && !hasLength) head.push('Transfer-Encoding', 'chunked')
+    if (key === 'transfer-encoding' || key === 'content-length') hasLength = true
+    if (key === 'host' || OF_CONNECTION.has(key) || hopByHop.has(key) || OF_PROXIES.test(key)) continue
     if (key === 'authorization' && OUR_KEY.test(value.replace(/^Bearer +/i, ''))) continue
     if (key === 'x-api-key' && OUR_KEY.test(value)) continue
-    const kept = key === 'cookie' ? withoutOurs(value) : value
-    if (kept !== '') head.push(name, kept)
+    const headerValue = key === 'cookie' ? withoutOurs(value) : value
+    if (headerValue !== '') head.push(name, headerValue)
   }
   // Without a length, Node would add `Transfer-Encoding: chunked`.
-  if (!framed && /^(POST|PUT|PATCH)$/.test(method)) head.push('Content-Length', '0')
+  if (!hasLength && /^(POST|PUT|PATCH)$/.test(method)) head.push('Content-Length', '0')
   if (upgrade) head.push('Connection', 'Upgrade', 'Upgrade', 'websocket')
   else head.push('Connection', 'close')
   return head
@@ -64,13 +64,13 @@ const withoutOurs = (cookies: string): string =>
 
 /** Alternating names and values. Cookies are limited to their origin. */
 export function responseHead(rawHeaders: readonly string[]): string[] {
-  const named = connectionNames(rawHeaders)
+  const hopByHop = connectionNames(rawHeaders)
   const head: string[] = []
   for (const [name, value] of fields(rawHeaders)) {
     const key = name.toLowerCase()
-    if (OF_CONNECTION.has(key) || named.has(key) || TOO_FAR.has(key)) continue
-    const kept = key === 'set-cookie' ? ownCookie(value) : value
-    if (kept !== null) head.push(name, kept)
+    if (OF_CONNECTION.has(key) || hopByHop.has(key) || TOO_FAR.has(key)) continue
+    const headerValue = key === 'set-cookie' ? ownCookie(value) : value
+    if (headerValue !== null) head.push(name, headerValue)
   }
   return head
 }
@@ -82,8 +82,8 @@ const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|pr
 function ownCookie(value: string): string | null {
   const [pair, ...attributes] = value.split(';')
   const [, name, rest] = /^([^=]*)=?(.*)$/s.exec(pair!)!
-  const shown = name!.trim() === '' ? rest!.split('=')[0]! : name!
-  if (OUR_COOKIE.test(shown.trim())) return null
+  const cookieName = name!.trim() === '' ? rest!.split('=')[0]! : name!
+  if (OUR_COOKIE.test(cookieName.trim())) return null
   return [pair, ...attributes.filter((one) => HARMLESS.test(one.split('=')[0]!.trim()))].join(';')
 }
 

@@ -46,8 +46,8 @@ export async function listPorts(
 ): Promise<Page<Port>> {
   const after = wholeAt(positionOf('computer_ports', id, cursor), 0) ?? 0
   const rows = (await all(ctx, id)).filter(({ port }) => port > after)
-  const shown = rows.slice(0, limit)
-  return { rows: shown, next: rows.length > limit ? cursorOf('computer_ports', id, [shown.at(-1)!.port]) : null }
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? cursorOf('computer_ports', id, [page.at(-1)!.port]) : null }
 }
 
 export async function labelPort(ctx: Ctx, { id, port, label }: Input<typeof portEndpoints.label_port>): Promise<Port> {
@@ -73,15 +73,15 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
 
 /** It would only open an error page. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
-  const listed = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
-  if (listed.some((one) => one.port === port)) return
+  const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
+  if (ports.some((one) => one.port === port)) return
   // Ports that the kernel forwards to a container aren't listed.
   const tunnel = await dial(ctx.engine.links, { computerId: id, port }).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'upstream_error') return null
     throw error
   })
   if (tunnel !== null) return void tunnel.destroy()
-  const listening = listed.map((one) => one.port).slice(0, MOST_NAMED)
+  const listening = ports.map((one) => one.port).slice(0, MOST_NAMED)
   refuse('invalid_state', {
     param: 'port',
     message: `Nothing is listening on port ${port} of the computer. Start the program on 127.0.0.1 or ::1 and try again. ${

@@ -18,8 +18,8 @@ export async function dial(links: Links, { computerId, port }: PreviewAddress): 
       return refuse('upstream_error')
     }
     return new Tunnel(stream, items)
-  } catch (given) {
-    const error = limit.reasonFor(given)
+  } catch (cause) {
+    const error = limit.reasonFor(cause)
     const isAway = error instanceof Refusal && (error.code === 'computer_offline' || error.code === 'timeout')
     if (isAway || error instanceof LinkLost)
       return refuse('timeout', {

@@ -23,7 +23,7 @@ export async function expose(outer: Context, { id, workspace_id, capabilities }:
     checkTarget(ctx, workspace_id, 'computer:write')
     if (workspace_id === before.workspace_id)
       refuse('invalid_parameter', { param: 'workspace_id', message: 'The computer already belongs to this workspace.' })
-    const made =
+    const exposure =
       (await exposureStore.insert(ctx.db, {
         computer_id: id,
         workspace_id,
@@ -34,8 +34,8 @@ export async function expose(outer: Context, { id, workspace_id, capabilities }:
         param: 'workspace_id',
         message: 'The computer is already shared with this workspace. Use `PATCH` to change its capabilities.',
       })
-    await granted(ctx, 'exposed', await touch(ctx, id), workspace_id, { capabilities })
-    return made
+    await recordChange(ctx, 'exposed', await touch(ctx, id), workspace_id, { capabilities })
+    return exposure
   })
   await outer.engine.rights.refresh()
   return show(row)
@@ -44,14 +44,14 @@ export async function expose(outer: Context, { id, workspace_id, capabilities }:
 export async function changeExposure(outer: Context, { id, workspace_id, capabilities }: Granted) {
   const row = await change(outer, id, 'admin', async (ctx, before) => {
     const had = before.exposures.find((one) => one.workspace_id === workspace_id)
-    const made =
+    const exposure =
       (await exposureStore.update(ctx.db, id, workspace_id, capabilities)) ??
       refuse('not_found', { param: 'workspace_id' })
-    await granted(ctx, 'exposure_changed', await touch(ctx, id), workspace_id, {
+    await recordChange(ctx, 'exposure_changed', await touch(ctx, id), workspace_id, {
       capabilities,
       before: had!.capabilities,
     })
-    return made
+    return exposure
   })
   await outer.engine.rights.refresh()
   return show(row)
@@ -69,13 +69,13 @@ export async function withdraw(
       checkPlace(placeIn(ctx, workspace_id), 'computer:write', 'admin')
     else checkManages(ctx.principal, before, 'computer:write', 'admin')
     if (!(await exposureStore.delete(ctx.db, id, workspace_id))) refuse('not_found', { param: 'workspace_id' })
-    await granted(ctx, 'withdrawn', await touch(ctx, id), workspace_id, {})
+    await recordChange(ctx, 'withdrawn', await touch(ctx, id), workspace_id, {})
   })
   await outer.engine.rights.refresh()
   return { id: workspace_id }
 }
 
-async function granted(
+async function recordChange(
   ctx: Context,
   verb: string,
   row: ComputerRow,

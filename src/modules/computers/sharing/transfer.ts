@@ -10,14 +10,14 @@ import { audit, change, checkRoom, grantsChanged, touch } from '../manage.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { exposureStore } from './exposure-store.ts'
 
-interface Given {
+interface TransferInput {
   id: Id
   user_id?: Id | undefined
   workspace_id?: Id | undefined
 }
 
 /** Removes exposures and model mappings: callers chose the new owner's providers, not this machine. */
-export async function transfer(outer: Context, { id, user_id, workspace_id }: Given): Promise<ComputerRow> {
+export async function transfer(outer: Context, { id, user_id, workspace_id }: TransferInput): Promise<ComputerRow> {
   const to = await targetOf(outer, user_id, workspace_id)
   const row = await change(outer, id, 'owner', async (ctx, before) => {
     if (to === before.workspace_id) return before

@@ -8,19 +8,22 @@ import type { Principal } from '#core/principal.ts'
 import { CHANNEL, type Input as Asked, type Output } from '#daemon-protocol/operations.ts'
 import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { terminal as endpoint } from '../contract-terminals.ts'
-import { unfinished } from '../exec/capture.ts'
+import { incompleteBytes } from '../exec/capture.ts'
 import { Gathered } from '../exec/gathered.ts'
 import { whilePermitted } from '../exec/permitted.ts'
 import type { HasLinks, Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 import { wholeList } from '../link/whole-list.ts'
 
-type Given = Input<typeof endpoint>
+type TerminalInput = Input<typeof endpoint>
 /** Larger than any real screen, even with a color per character. */
 export const MOST_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
-const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
+const TAKES: Record<
+  TerminalInput['action'],
+  { needs: readonly (keyof TerminalInput)[]; may: readonly (keyof TerminalInput)[] }
+> = {
   open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
   write: { needs: ['terminal_id', 'data'], may: ['seq'] },
   resize: { needs: ['terminal_id', 'cols', 'rows'], may: [] },
@@ -30,12 +33,12 @@ const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: rea
 }
 
 /** Reads and waits for a lost computer can take long. */
-export async function terminal(ctx: Context<HasLinks>, given: Given) {
-  checkFields(given)
-  await using permitted = whilePermitted(ctx, given.id, 'terminal', ctx.signal)
+export async function terminal(ctx: Context<HasLinks>, input: TerminalInput) {
+  checkFields(input)
+  await using permitted = whilePermitted(ctx, input.id, 'terminal', ctx.signal)
   const { signal } = permitted
   try {
-    return await act(ctx, given, signal)
+    return await act(ctx, input, signal)
   } catch (error) {
     // Prefer the reason of the abort.
     throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
@@ -44,49 +47,49 @@ export async function terminal(ctx: Context<HasLinks>, given: Given) {
 
 async function act(
   ctx: Context<HasLinks>,
-  given: Given,
+  input: TerminalInput,
   signal: AbortSignal,
 ): Promise<Terminal | Page<Terminal> | Awaited<ReturnType<typeof read>>> {
-  const { id, action } = given
+  const { id, action } = input
   const { links } = ctx.engine
   const more = { signal }
-  const terminal_id = given.terminal_id!
+  const terminal_id = input.terminal_id!
   switch (action) {
     case 'open':
-      return open(links, given, signal)
+      return open(links, input, signal)
     case 'list':
-      return list(links, given, signal)
+      return list(links, input, signal)
     case 'read':
-      return read(links, given, signal)
+      return read(links, input, signal)
     case 'write': {
-      const data = Buffer.from(given.data!).toString('base64')
+      const data = Buffer.from(input.data!).toString('base64')
       // Makes a retry safe, even without `seq`.
-      const input = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: given.seq ?? null, key: newId() }
-      return links.ask(id, 'terminal.write', input, more)
+      const request = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: input.seq ?? null, key: newId() }
+      return links.ask(id, 'terminal.write', request, more)
     }
     case 'resize':
-      return links.ask(id, 'terminal.resize', { terminal_id, cols: given.cols!, rows: given.rows! }, more)
+      return links.ask(id, 'terminal.resize', { terminal_id, cols: input.cols!, rows: input.rows! }, more)
     case 'close':
-      return links.ask(id, 'terminal.close', { terminal_id, signal: given.signal ?? null }, more)
+      return links.ask(id, 'terminal.close', { terminal_id, signal: input.signal ?? null }, more)
   }
 }
 
-function checkFields(given: Given): void {
-  const { needs, may } = TAKES[given.action]
-  const missing = needs.find((field) => given[field] === undefined)
+function checkFields(input: TerminalInput): void {
+  const { needs, may } = TAKES[input.action]
+  const missing = needs.find((field) => input[field] === undefined)
   if (missing !== undefined)
-    refuse('missing_parameter', { param: missing, message: `\`${given.action}\` needs \`${missing}\`.` })
-  const allowed = new Set<string>(['id', 'action', 'limit', 'cursor', ...needs, ...may])
-  const other = (Object.keys(given) as (keyof Given)[]).find(
-    (field) => given[field] !== undefined && !allowed.has(field),
+    refuse('missing_parameter', { param: missing, message: `\`${input.action}\` needs \`${missing}\`.` })
+  const allowedFields = new Set<string>(['id', 'action', 'limit', 'cursor', ...needs, ...may])
+  const other = (Object.keys(input) as (keyof TerminalInput)[]).find(
+    (field) => input[field] !== undefined && !allowedFields.has(field),
   )
   if (other !== undefined)
-    refuse('unknown_parameter', { param: other, message: `\`${given.action}\` doesn’t accept \`${other}\`.` })
+    refuse('unknown_parameter', { param: other, message: `\`${input.action}\` doesn’t accept \`${other}\`.` })
 }
 
 function open(
   links: Links,
-  { id, shell, argv, cwd, env, cols, rows, user, name }: Given,
+  { id, shell, argv, cwd, env, cols, rows, user, name }: TerminalInput,
   signal: AbortSignal,
 ): Promise<Terminal> {
   if (shell !== undefined && argv !== undefined)
@@ -106,9 +109,13 @@ function open(
 }
 
 /** Newest first: terminals that ended long ago are rarely needed. */
-async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
+async function list(
+  links: Links,
+  { id, cursor, ...query }: TerminalInput,
+  signal: AbortSignal,
+): Promise<Page<Terminal>> {
   // Calls without a query string may omit it despite the type.
-  const limit = (given.limit as number | undefined) ?? 25
+  const limit = (query.limit as number | undefined) ?? 25
   const before = positionOf('terminals', id, cursor)?.map(String)
   const parts = await wholeList(links, id, 'terminal.list', signal)
   const terminals = parts
@@ -128,7 +135,11 @@ const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at
 const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
   a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
 
-async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, screen }: Given, signal: AbortSignal) {
+async function read(
+  links: Links,
+  { id, terminal_id, from, max_bytes, wait_ms, screen }: TerminalInput,
+  signal: AbortSignal,
+) {
   const input = {
     terminal_id: terminal_id!,
     from: from ?? null,
@@ -139,11 +150,12 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
   const { output, body, snapshot } = await readOver(links, id, input, signal)
   const bytes = body.bytes()
   // An incomplete character waits for the next read, unless the terminal has ended.
-  const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
+  const incomplete =
+    output.terminal.status === 'open' && bytes.length > incompleteBytes(bytes) ? incompleteBytes(bytes) : 0
   return {
     ...output.terminal,
-    offset: output.offset - held,
-    data: bytes.subarray(0, bytes.length - held).toString('utf8'),
+    offset: output.offset - incomplete,
+    data: bytes.subarray(0, bytes.length - incomplete).toString('utf8'),
     from: output.from,
     gap: output.gap,
     dropped_bytes: output.dropped_bytes,
@@ -177,10 +189,10 @@ async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): 
   const snapshot = new Gathered()
   for await (const item of stream) {
     if (item.type !== 'bytes') continue
-    const drawn = item.channel === CHANNEL.snapshot
-    const to = drawn ? snapshot : body
+    const isSnapshot = item.channel === CHANNEL.snapshot
+    const to = isSnapshot ? snapshot : body
     to.add(item.bytes)
-    if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
+    if (to.size <= (isSnapshot ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
     stream.reset('more came than was asked for')
     refuse('upstream_error', { message: 'The computer sent more terminal output than requested.' })
   }

@@ -7,12 +7,12 @@ import { Refusal, refuse } from '#core/errors.ts'
 import { CHANNEL, TerminalEvent } from '#daemon-protocol/operations.ts'
 import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { attach as endpoint } from '../contract-terminals.ts'
-import { unfinished } from '../exec/capture.ts'
+import { incompleteBytes } from '../exec/capture.ts'
 import { Gathered } from '../exec/gathered.ts'
 import type { HasLinks } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 import { MOST_SNAPSHOT_BYTES } from './actions.ts'
-import { Said } from './said.ts'
+import { PendingInput } from './said.ts'
 import { readViewer } from './viewer.ts'
 import { shortenBytes } from '#core/text/shorten.ts'
 
@@ -39,25 +39,25 @@ export async function openAttach(
     links.open(id, 'terminal.attach', { terminal_id, viewer: who, from: at }, { signal })
   let stream = await ask(ctx.signal)
 
-  const said = new Said(stream)
+  const pendingInput = new PendingInput(stream)
 
   async function follow(socket: WebSocket, goOn: () => void): Promise<void> {
     const losses = lossesOf(links, id, ctx)
-    const heard: Heard = {
-      seen: (offset) => (at = offset),
-      typed(by, seq) {
-        said.typed(by, seq)
+    const handlers: ViewerHandlers = {
+      onOffset: (offset) => (at = offset),
+      onTyped(by, seq) {
+        pendingInput.acknowledge(by, seq)
         goOn()
         return by === who
       },
     }
-    for (let lost = false; ; lost = true) {
+    for (let isLost = false; ; isLost = true) {
       // The size comes first. After that, a terminal may be silent for days.
       using limit = links.limit(id, ctx.signal, links.limits.answerMs)
       limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
       try {
-        if (lost) said.goOn((stream = await ask(limit.signal)))
-        for await (const item of toViewer(stream, heard)) {
+        if (isLost) pendingInput.goOn((stream = await ask(limit.signal)))
+        for await (const item of toViewer(stream, handlers)) {
           limit.rest()
           losses.over()
           socket.send(item)
@@ -75,14 +75,14 @@ export async function openAttach(
   return (socket) => {
     const { goOn } = readViewer(socket, {
       say: (event) =>
-        said.add(
+        pendingInput.add(
           event.type === 'resize'
             ? event
             : event.seq === null
               ? { ...event, viewer: here, seq: count++ }
               : { ...event, viewer: who, seq: event.seq },
         ),
-      isFull: () => said.isFull,
+      isFull: () => pendingInput.isFull,
     })
     void follow(socket, goOn).catch((error: unknown) => {
       if (ctx.signal.aborted) return
@@ -102,14 +102,14 @@ const closeFor = (error: unknown): [number, string] => {
   return [code, shortenBytes(error.message, 123)]
 }
 
-interface Heard {
-  seen(offset: number): void
+interface ViewerHandlers {
+  onOffset(offset: number): void
   /** Returns whether the viewer gets an acknowledgment. */
-  typed(viewer: string, seq: number): boolean
+  onTyped(viewer: string, seq: number): boolean
 }
 
-async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator<string | Uint8Array> {
-  let drawing: { at: number; left: number; parts: Gathered } | null = null
+async function* toViewer(stream: Stream, { onOffset, onTyped }: ViewerHandlers): AsyncGenerator<string | Uint8Array> {
+  let drawing: { at: number; remainingBytes: number; parts: Gathered } | null = null
   for await (const item of stream) {
     if (item.type === 'event') {
       const { data: event } = TerminalEvent.safeParse(item.event)
@@ -117,7 +117,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
       if (event === undefined) continue
       if (event.type === 'typed') {
         const { type, viewer, seq } = event
-        if (typed(viewer, seq)) yield JSON.stringify({ type, seq })
+        if (onTyped(viewer, seq)) yield JSON.stringify({ type, seq })
         continue
       }
       if (event.type !== 'snapshot') {
@@ -126,27 +126,27 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
       }
       if (event.bytes > MOST_SNAPSHOT_BYTES)
         refuse('upstream_error', { message: 'The computer’s terminal screen is too large.' })
-      drawing = { at: event.at, left: event.bytes, parts: new Gathered() }
+      drawing = { at: event.at, remainingBytes: event.bytes, parts: new Gathered() }
       if (event.bytes > 0) continue
     } else if (item.type === 'bytes') {
       if (item.channel !== CHANNEL.snapshot) {
         yield Uint8Array.from(item.bytes)
-        seen(item.offset + item.bytes.length)
+        onOffset(item.offset + item.bytes.length)
         continue
       }
       if (drawing === null) continue
       drawing.parts.add(item.bytes)
-      drawing.left -= item.bytes.length
-      if (drawing.left > 0) continue
+      drawing.remainingBytes -= item.bytes.length
+      if (drawing.remainingBytes > 0) continue
     }
     if (drawing === null) continue
     const bytes = drawing.parts.bytes()
     // An incomplete character goes out as bytes.
-    const held = unfinished(bytes)
-    const data = bytes.subarray(0, bytes.length - held).toString('utf8')
-    yield JSON.stringify({ type: 'snapshot', data, at: drawing.at - held })
-    if (held > 0) yield Uint8Array.from(bytes.subarray(bytes.length - held))
-    seen(drawing.at)
+    const incomplete = incompleteBytes(bytes)
+    const data = bytes.subarray(0, bytes.length - incomplete).toString('utf8')
+    yield JSON.stringify({ type: 'snapshot', data, at: drawing.at - incomplete })
+    if (incomplete > 0) yield Uint8Array.from(bytes.subarray(bytes.length - incomplete))
+    onOffset(drawing.at)
     drawing = null
   }
 }

@@ -4,17 +4,17 @@ import type { z } from 'zod'
 
 type Event = z.infer<typeof ViewerEvent>
 /** The computer types a repeated number only once. */
-export type Numbered = Extract<Event, { type: 'input' }> & { viewer: string; seq: number }
+export type NumberedInput = Extract<Event, { type: 'input' }> & { viewer: string; seq: number }
 export type Size = Extract<Event, { type: 'resize' }>
 
 const MOST_BYTES = 262_144
 const MOST = 1_000
 
 /** Unacknowledged input, sent again over the next link, so that no keystroke is lost or repeated. */
-export class Said {
+export class PendingInput {
   #stream: Pick<Stream, 'event'>
   #size: Size | null = null
-  #waiting: Numbered[] = []
+  #events: NumberedInput[] = []
   #bytes = 0
 
   constructor(stream: Pick<Stream, 'event'>) {
@@ -22,27 +22,27 @@ export class Said {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= MOST_BYTES || this.#waiting.length >= MOST
+    return this.#bytes >= MOST_BYTES || this.#events.length >= MOST
   }
 
-  add(event: Numbered | Size): void {
+  add(event: NumberedInput | Size): void {
     if (event.type === 'resize') this.#size = event
     else {
-      this.#waiting.push(event)
+      this.#events.push(event)
       this.#bytes += event.data.length
     }
     this.#stream.event(event)
   }
 
   /** Includes lower numbers of the same viewer. */
-  typed(viewer: unknown, seq: unknown): void {
-    this.#waiting = this.#waiting.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
-    this.#bytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
+  acknowledge(viewer: unknown, seq: unknown): void {
+    this.#events = this.#events.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
+    this.#bytes = this.#events.reduce((sum, { data }) => sum + data.length, 0)
   }
 
   goOn(stream: Pick<Stream, 'event'>): void {
     this.#stream = stream
     if (this.#size !== null) stream.event(this.#size)
-    for (const event of this.#waiting) stream.event(event)
+    for (const event of this.#events) stream.event(event)
   }
 }

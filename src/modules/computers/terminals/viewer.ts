@@ -2,7 +2,7 @@ import type { RawData, WebSocket } from 'ws'
 import { ViewerEvent } from '#daemon-protocol/operations.ts'
 import { z } from 'zod'
 
-type Said = z.infer<typeof ViewerEvent>
+type ViewerMessage = z.infer<typeof ViewerEvent>
 
 /** The size limit of one event on the link. */
 const MOST_AT_ONCE = 32_768
@@ -19,7 +19,7 @@ const Message = z.discriminatedUnion('type', [
 ])
 
 export interface Viewer {
-  say(event: Said): void
+  say(event: ViewerMessage): void
   /** While true, reading from the viewer pauses until `goOn`. */
   isFull(): boolean
 }
@@ -30,7 +30,11 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
   const goOn = (): void => {
     if (socket.isPaused && !resting && !isFull()) socket.resume()
   }
-  const input = (bytes: Buffer, seq: number | null): Said => ({ type: 'input', data: bytes.toString('base64'), seq })
+  const input = (bytes: Buffer, seq: number | null): ViewerMessage => ({
+    type: 'input',
+    data: bytes.toString('base64'),
+    seq,
+  })
   socket.on('message', (message: RawData, isBinary: boolean) => {
     const bytes = bytesOf(message)
     if (isBinary) {
@@ -41,10 +45,10 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
         return socket.close(1008, 'a message is {type: input, data, seq} or {type: resize, cols, rows}')
       if (data.type === 'resize') say(data)
       else {
-        const typed = Buffer.from(data.data)
-        if (typed.length > MOST_AT_ONCE)
+        const inputBytes = Buffer.from(data.data)
+        if (inputBytes.length > MOST_AT_ONCE)
           return socket.close(1009, 'a message can have up to 32,768 bytes of input with a seq')
-        say(input(typed, data.seq))
+        say(input(inputBytes, data.seq))
       }
     }
     const pause = Math.floor(bytes.length / BYTES_PER_MS)

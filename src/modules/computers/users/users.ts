@@ -21,8 +21,8 @@ export async function listUsers(
   // Keeps pages stable while accounts change.
   const after = wholeAt(positionOf('machine_users', id, cursor), 0) ?? -1
   const rows = (await all(ctx, id)).filter(({ uid }) => uid > after).slice(0, limit + 1)
-  const shown = rows.slice(0, limit)
-  return { rows: shown, next: rows.length > limit ? cursorOf('machine_users', id, [shown.at(-1)!.uid]) : null }
+  const page = rows.slice(0, limit)
+  return { rows: page, next: rows.length > limit ? cursorOf('machine_users', id, [page.at(-1)!.uid]) : null }
 }
 
 export const getUser = async (ctx: Ctx, { id, username }: Input<typeof userEndpoints.user>): Promise<User> =>

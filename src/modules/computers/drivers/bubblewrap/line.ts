@@ -173,7 +173,7 @@ export const toolLine = (filter: string, folder: string, argv: readonly string[]
   ...argv,
 ]
 
-const environment = (given: Record<string, string>): string[] =>
-  Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin', ...given }).flatMap(
+const environment = (variables: Record<string, string>): string[] =>
+  Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin', ...variables }).flatMap(
     ([name, value]) => ['--setenv', name, value],
   )

@@ -31,20 +31,20 @@ export async function runContainer(
   try {
     socket = await engine.attach(name)
     await engine.start(name)
-    const said = { stdout: '', stderr: '' }
+    const output = { stdout: '', stderr: '' }
     const reading = pipeline(
       socket,
-      demultiplex((text) => (said.stderr = (said.stderr + text).slice(-500))),
-      into ?? collect((text) => (said.stdout = (said.stdout + text).slice(-MOST))),
+      demultiplex((text) => (output.stderr = (output.stderr + text).slice(-500))),
+      into ?? collect((text) => (output.stdout = (output.stdout + text).slice(-MOST))),
     )
     // A failing program may exit before reading all input.
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)
-    if (code !== 0) throw new DriverFault(`The command exited with ${code}: ${said.stderr.trim()}`)
+    if (code !== 0) throw new DriverFault(`The command exited with ${code}: ${output.stderr.trim()}`)
     if (wrote.status === 'rejected') throw wrote.reason
     await reading
-    return said.stdout
+    return output.stdout
   } catch (error) {
     if (late) throw new DriverFault(`The command didn’t finish within ${timeoutMs! / 1_000} seconds.`)
     throw error
@@ -78,30 +78,30 @@ const collect = (take: (text: string) => void): Writable =>
  */
 export function demultiplex(onStderr: (text: string) => void): Transform {
   const head = Buffer.alloc(8)
-  let got = 0
-  let left = 0
+  let headBytes = 0
+  let bodyBytes = 0
   return new Transform({
     transform(part: Buffer, _, done) {
       for (let at = 0; at < part.length;) {
-        if (left === 0) {
-          const taken = part.copy(head, got, at, at + 8 - got)
-          got += taken
-          at += taken
-          if (got < 8) break
-          got = 0
-          left = head.readUInt32BE(4)
+        if (bodyBytes === 0) {
+          const copied = part.copy(head, headBytes, at, at + 8 - headBytes)
+          headBytes += copied
+          at += copied
+          if (headBytes < 8) break
+          headBytes = 0
+          bodyBytes = head.readUInt32BE(4)
           continue
         }
-        const piece = part.subarray(at, at + left)
+        const piece = part.subarray(at, at + bodyBytes)
         at += piece.length
-        left -= piece.length
+        bodyBytes -= piece.length
         if (head[0] === 2) onStderr(piece.toString('utf8'))
         else this.push(piece)
       }
       done()
     },
     flush(done) {
-      done(left === 0 && got === 0 ? null : new DriverFault('The container engine closed the connection.'))
+      done(bodyBytes === 0 && headBytes === 0 ? null : new DriverFault('The container engine closed the connection.'))
     },
   })
 }

@@ -19,10 +19,10 @@ export type Profile = z.infer<typeof Profile>
 
 export function narrowed(profile: Profile): Profile {
   if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
-  const refused = new Set([...refusedCalls, 'clone', 'clone3'])
+  const refusedNames = new Set([...refusedCalls, 'clone', 'clone3'])
   const syscalls = profile.syscalls.flatMap((rule) => {
     const free = rule.action === 'SCMP_ACT_ALLOW' && !rule.includes?.caps?.length
-    const names = free ? rule.names.filter((name) => !refused.has(name)) : rule.names
+    const names = free ? rule.names.filter((name) => !refusedNames.has(name)) : rule.names
     return names.length === 0 ? [] : [{ ...rule, names }]
   })
   const threads = { index: 0, value: NAMESPACES, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }

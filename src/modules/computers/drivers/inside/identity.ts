@@ -22,8 +22,10 @@ export const identity = (
 export function nameserversOfHost(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     try {
-      const found = [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address]) => address!)
-      const usable = found.filter((address) => !/^(127\.|::1$|fe80)/i.test(address))
+      const addresses = [...readFileSync(file, 'utf8').matchAll(/^\s*nameserver\s+(\S+)/gm)].map(
+        ([, address]) => address!,
+      )
+      const usable = addresses.filter((address) => !/^(127\.|::1$|fe80)/i.test(address))
       if (usable.length > 0) return usable
     } catch {}
   }

@@ -2,7 +2,7 @@
 import type { Id } from '#core/ids.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Driver } from '../driver.ts'
-import type { Ran } from '../run.ts'
+import type { ProcessResult } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
 /** The interval, or ten times the last measurement's duration if longer. */
@@ -11,7 +11,7 @@ const MORE = 10
 /** Growth allowed to a computer already over its limit, so that its owner can delete files. */
 const SLACK_BYTES = 1_048_576
 
-interface Known {
+interface Measurement {
   startedAt: number
   before: number
   used: number
@@ -25,10 +25,10 @@ export interface DiskWatch {
 }
 
 export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): DiskWatch {
-  const known = new Map<Id, Known>()
+  const measurements = new Map<Id, Measurement>()
   let measuring = false
 
-  async function measure(row: CloudRow, driver: Driver, one: Known): Promise<void> {
+  async function measure(row: CloudRow, driver: Driver, one: Measurement): Promise<void> {
     const from = performance.now()
     const used = await driver.used(boxOf(row))
     one.lookAt = performance.now() + Math.max(LOOK_MS, MORE * (performance.now() - from))
@@ -42,10 +42,10 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
       if (row.disk_mb === null) return null
       const id = row.computer_id
       const startedAt = row.started_at?.getTime() ?? 0
-      let one = known.get(id)
+      let one = measurements.get(id)
       if (one?.startedAt !== startedAt) {
         const before = Number(row.disk_used_bytes ?? 0)
-        known.set(id, (one = { startedAt, before, used: before, lookAt: 0 }))
+        measurements.set(id, (one = { startedAt, before, used: before, lookAt: 0 }))
       }
       if (!measuring && performance.now() >= one.lookAt) {
         measuring = true
@@ -55,12 +55,12 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
       }
       return one.used > row.disk_mb * 1_048_576 && one.used > one.before + SLACK_BYTES ? one.used : null
     },
-    forget: (id) => void known.delete(id),
+    forget: (id) => void measurements.delete(id),
   }
 }
 
 /** du(1) exits with 1 when files vanish while it runs. */
-export function totalOf({ code, stdout }: Pick<Ran, 'code' | 'stdout'>): number | null {
+export function totalOf({ code, stdout }: Pick<ProcessResult, 'code' | 'stdout'>): number | null {
   const [, bytes] = /^(\d+)\s/.exec(stdout.trimEnd().split('\n').at(-1)!) ?? []
   return (code === 0 || code === 1) && bytes !== undefined ? Number(bytes) : null
 }

@@ -4,7 +4,7 @@ import { LinkLost } from '#daemon-protocol/stream.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { HasLinks } from '../../link/links.ts'
-import { type Unwanted, commandsUnderWay } from './under-way.ts'
+import { type UnwantedCommand, commandsUnderWay } from './under-way.ts'
 
 const LOOK_MS = 2_000
 const KILL_MS = 30_000
@@ -14,7 +14,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
   const busy = new Map<Id, Promise<void>>()
   const stopping = new AbortController()
 
-  async function end({ operation_id: key, computer_id: computerId, settled }: Unwanted): Promise<void> {
+  async function end({ operation_id: key, computer_id: computerId, settled }: UnwantedCommand): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(KILL_MS)])
     try {
       // The computer knows every process of the command. If it finds none, the command has ended.
@@ -30,9 +30,9 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
   const rounds = createRounds(
     {},
     async () => {
-      const held = links.held()
-      if (held.length === 0) return
-      for (const one of await commandsUnderWay.unwanted(postgres.db, held)) {
+      const linkedIds = links.held()
+      if (linkedIds.length === 0) return
+      for (const one of await commandsUnderWay.unwanted(postgres.db, linkedIds)) {
         const { operation_id: key } = one
         if (!busy.has(key))
           busy.set(

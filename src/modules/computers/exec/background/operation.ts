@@ -50,7 +50,7 @@ async function runInBackground(
       underWay: operation.attempt > 1,
     },
   )
-  const shown = { stdout: 0, stderr: 0 }
+  const shownBytes = { stdout: 0, stderr: 0 }
   const result = createCapture(
     Math.min(most ?? MOST_RESULT_BYTES, MOST_RESULT_BYTES),
     most === null ? 'first' : 'both_ends',
@@ -59,8 +59,8 @@ async function runInBackground(
   for await (const part of parts) {
     if (part.type === 'bytes') {
       result.add(part.channel, part.offset, part.bytes)
-      shown[part.channel] += part.bytes.length
-      if (shown[part.channel] <= MOST_BYTES)
+      shownBytes[part.channel] += part.bytes.length
+      if (shownBytes[part.channel] <= MOST_BYTES)
         operation.append(cutters[part.channel].add(part.offset, part.bytes)?.text ?? '')
     } else if (part.type === 'ended') {
       await commandsUnderWay.forget(ctx.db, operation.id)

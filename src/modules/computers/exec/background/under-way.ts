@@ -14,7 +14,7 @@ interface CommandTable {
   created_at: Generated<Date>
 }
 
-export interface Unwanted {
+export interface UnwantedCommand {
   operation_id: Id
   computer_id: Id
   /** No late call can start the command anymore. */
@@ -41,8 +41,8 @@ export const commandsUnderWay = {
   },
 
   /** Canceled, timed out, or the caller lost permission. */
-  async unwanted(db: Db, computers: readonly Id[]): Promise<Unwanted[]> {
-    const { rows } = await sql<Unwanted>`select c.operation_id, c.computer_id,
+  async unwanted(db: Db, computers: readonly Id[]): Promise<UnwantedCommand[]> {
+    const { rows } = await sql<UnwantedCommand>`select c.operation_id, c.computer_id,
       (o.completed_at > now() - make_interval(secs => ${ON_ITS_WAY_SECONDS})) is not true as settled from computer_commands c left join operations o on o.id = c.operation_id
       where c.computer_id = any(${computers}::ulid[]) and o.status is distinct from 'queued'
         and o.status is distinct from 'running' limit 100`.execute(db)
