@@ -9,7 +9,7 @@ export const channelsOf = (row: ComputerRow): string[] => [
 ]
 
 /** Runs in the caller's transaction. `also`: workspaces that just lost access. */
-export const tell = (
+export const publishEvent = (
   ctx: Context,
   verb: string,
   row: ComputerRow,

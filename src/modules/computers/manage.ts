@@ -9,7 +9,7 @@ import type { Role } from '#core/scopes.ts'
 import { checkManages } from './access.ts'
 import { type ComputerRow, computerStore } from './store.ts'
 
-export const read = async (ctx: Context, id: Id): Promise<ComputerRow> =>
+export const loadComputer = async (ctx: Context, id: Id): Promise<ComputerRow> =>
   (await computerStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 /** The row lock keeps `before` current. */
@@ -21,7 +21,7 @@ export function change<T>(
 ): Promise<T> {
   return ctx.transaction(async (ctx) => {
     await lockResource(ctx, 'computer', id)
-    const before = await read(ctx, id)
+    const before = await loadComputer(ctx, id)
     checkManages(ctx.principal, before, 'computer:write', role)
     return work(ctx, before)
   })
@@ -29,28 +29,28 @@ export function change<T>(
 
 export const touch = async (ctx: Context, id: Id, changes: { workspace_id?: Id } = {}): Promise<ComputerRow> => {
   await updateResource(ctx, id, changes)
-  return read(ctx, id)
+  return loadComputer(ctx, id)
 }
 
-const MOST_COMPUTERS = 1_000
+const MAX_COMPUTERS = 1_000
 
 export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow['kind']): Promise<void> {
   const { all, cloud } = await computerStore.countForOneMore(ctx.db, workspaceId)
-  const most = ctx.engine.config.computersPerWorkspace
-  if (kind === 'cloud' && cloud >= most)
+  const maxCloud = ctx.engine.config.computersPerWorkspace
+  if (kind === 'cloud' && cloud >= maxCloud)
     refuse('limit_reached', {
-      message: `A workspace can have up to ${most} cloud computers (UK_COMPUTERS_PER_WORKSPACE).`,
-      details: { limit: most },
+      message: `A workspace can have up to ${maxCloud} cloud computers (UK_COMPUTERS_PER_WORKSPACE).`,
+      details: { limit: maxCloud },
     })
-  if (all >= MOST_COMPUTERS)
+  if (all >= MAX_COMPUTERS)
     refuse('limit_reached', {
-      message: `A workspace can have up to ${MOST_COMPUTERS} computers.`,
-      details: { limit: MOST_COMPUTERS },
+      message: `A workspace can have up to ${MAX_COMPUTERS} computers.`,
+      details: { limit: MAX_COMPUTERS },
     })
 }
 
 /** Rechecks open uses. */
-export async function grantsChanged(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
+export async function recheckGrants(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
   // Workspaces too: which computers serve them may have changed.
   await rightsChanged(ctx.db, [...(await accountsIn(ctx.db, workspaceIds)), ...workspaceIds])
   ctx.afterCommit(() => {

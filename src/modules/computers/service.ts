@@ -30,14 +30,14 @@ import { installModel } from './engines/install.ts'
 import { exec } from './exec/exec.ts'
 import { openStdins } from './exec/open-stdins.ts'
 import { writeStdin } from './exec/write-stdin.ts'
-import { commandsUnderWay } from './exec/background/under-way.ts'
+import { runningCommands } from './exec/background/running-commands.ts'
 import { download } from './files/download.ts'
 import { fs } from './files/fs.ts'
 import { upload, uploadOffset } from './files/upload.ts'
 import type { HasLinks } from './link/links.ts'
-import { tell } from './events.ts'
+import { publishEvent } from './events.ts'
 import { testConnection } from './link/test-connection.ts'
-import { audit, change, grantsChanged, touch } from './manage.ts'
+import { audit, change, recheckGrants, touch } from './manage.ts'
 import { rotateCredential } from './link/rotate-credential.ts'
 import { redeem } from './pairing/redeem.ts'
 import { pairingStore } from './pairing/store.ts'
@@ -64,7 +64,7 @@ export { endUnwantedCommands } from './exec/background/ending.ts'
 export { uploadJobs } from './files/drop-upload.ts'
 export { execOperation } from './exec/background/operation.ts'
 export { pairingService } from './pairing/pairings.ts'
-export { type Machine, machineBy } from './pairing/credentials.ts'
+export { type Machine, findMachine } from './pairing/credentials.ts'
 
 const computer = finder('computer', async ({ db, principal }: Context, id) => {
   const row = await computerStore.get(db, id)
@@ -116,7 +116,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
         if (name === undefined || name === before.name) return showComputer(ctx.principal, before)
         await computerStore.update(ctx.db, id, { name })
         const row = await touch(ctx, id)
-        await tell(ctx, 'updated', row)
+        await publishEvent(ctx, 'updated', row)
         return showComputer(ctx.principal, row)
       }),
 
@@ -124,8 +124,8 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
       await change(ctx, id, 'owner', async (ctx, before) => {
         const workspaces = [before.workspace_id, ...before.exposures.map((one) => one.workspace_id)]
         await ctx.db.deleteFrom('resources').where('id', '=', id).execute()
-        await grantsChanged(ctx, workspaces)
-        await tell(ctx, 'deleted', before)
+        await recheckGrants(ctx, workspaces)
+        await publishEvent(ctx, 'deleted', before)
         await audit(ctx, 'deleted', before, { withdrawn_from: workspaces.slice(1) })
         if (before.kind === 'cloud') ctx.afterCommit(() => ctx.engine.bus.poke('cloud_computers'))
       })
@@ -197,7 +197,7 @@ export const attachSocket: CallerSocket<HasLinks> = {
 
 export const computerSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('computer_pairings.retain', 3_600, () => pairingStore.retain(db)),
-  every('computer_commands.retain', 86_400, () => commandsUnderWay.retain(db)),
+  every('computer_commands.retain', 86_400, () => runningCommands.retain(db)),
   every('open_stdins.retain', 86_400, () => openStdins.retain(db)),
   every('computer_tickets.retain', 3_600, () => ticketStore.retain(db)),
 ]

@@ -44,7 +44,7 @@ interface ComputerTable {
   link_epoch: Generated<bigint>
   last_seen_at: Generated<Date | null>
   lost_at: Generated<Date | null>
-  /** See `placeOfQuestion` in `engines/learn.ts`. */
+  /** See `nextRequestNumber` in `engines/learn.ts`. */
   models_asked: Generated<bigint>
   engines_asked: Generated<bigint>
 }

@@ -10,7 +10,7 @@ import { type Id, newId } from '#core/ids.ts'
 import { membershipIn } from '#core/principal.ts'
 import type { cloudComputers } from '../contract-cloud.ts'
 import { vouchesIn } from '../access.ts'
-import { tell } from '../events.ts'
+import { publishEvent } from '../events.ts'
 import type { HasLinks } from '../link/links.ts'
 import { change, checkRoom } from '../manage.ts'
 import { showComputer } from '../show.ts'
@@ -85,7 +85,7 @@ export async function create(ctx: Ctx, input: Input<Create>) {
       from_snapshot: from_snapshot ?? null,
     })
     const row = (await computerStore.get(ctx.db, id))!
-    await tell(ctx, 'created', row)
+    await publishEvent(ctx, 'created', row)
     await writeAudit(ctx, {
       action: 'computer.made',
       workspaceId,

@@ -59,12 +59,12 @@ function socketFolder(folder: string): string {
 
 /** UIDs far from users', or from 20,000 if fewer are available. */
 const FIRST = 1_100_000_000
-const MOST = 500_000_000
+const MAX_ACCOUNTS = 500_000_000
 
 /** Code that escapes owns nothing of other computers. */
 function accountOf(number: bigint): { uid: number; gid: number } {
   const last = lastAccount()
-  const [first, most] = last >= FIRST + MOST ? [FIRST, MOST] : [20_000, Math.max(1, last - 20_000)]
+  const [first, most] = last >= FIRST + MAX_ACCOUNTS ? [FIRST, MAX_ACCOUNTS] : [20_000, Math.max(1, last - 20_000)]
   const uid = first + Number(number % BigInt(most))
   return { uid, gid: uid }
 }

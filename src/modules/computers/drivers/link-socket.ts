@@ -10,9 +10,9 @@ import { type Id, newId } from '#core/ids.ts'
 const PATH = '/v1/computers/link'
 
 /** Unauthenticated connections. Any program in a sandbox can open them, and each uses a descriptor. */
-const MOST_UNKNOWN = 64
+const MAX_UNAUTHENTICATED = 64
 /** Separate from lookups for network connections. */
-const MOST_AT_ONCE = 16
+const MAX_LOOKUPS = 16
 /** Counts even if no byte arrived. */
 const HEAD_MS = 5_000
 const LAST_WORDS_MS = 1_000
@@ -27,7 +27,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
   const unknown = new Set<Socket>()
   let lookups = 0
   server.on('connection', (socket: Socket) => {
-    if (unknown.size >= MOST_UNKNOWN) return void socket.destroy()
+    if (unknown.size >= MAX_UNAUTHENTICATED) return void socket.destroy()
     unknown.add(socket)
     all.add(socket)
     socket.once('close', () => {
@@ -47,7 +47,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
         `HTTP/1.1 ${refusal.status} Refused\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
       )
     }
-    if (lookups >= MOST_AT_ONCE) return sendRefusal(new Refusal('unavailable'))
+    if (lookups >= MAX_LOOKUPS) return sendRefusal(new Refusal('unavailable'))
     lookups++
     mount
       .upgrade(request, socket, head, newId())

@@ -79,11 +79,11 @@ export async function endAll(pidFile: string, folder: string): Promise<void> {
       if (performance.now() > until)
         throw new DriverFault(`Processes of the computer can’t be terminated: ${pids.join(', ')}.`)
       await sleep(2)
-    } while (pids.some(lives))
+    } while (pids.some(isAlive))
   }
 }
 
-function lives(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return !hasEnded(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {

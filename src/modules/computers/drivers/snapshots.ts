@@ -19,7 +19,7 @@ import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
 /** With a complete home. */
-const WHOLE = ['running', 'stopped', 'error']
+const COMPLETE_STATES = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
   const { cloud } = ctx.engine
@@ -27,10 +27,10 @@ export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | nu
     checkCloud(row, 'saved in snapshots')
     const { made, host } = (await cloudStore.get(ctx.db, id))!
     await checkAttended(ctx.db, cloud, host, row.lifecycle)
-    if (!made || !WHOLE.includes(row.lifecycle))
+    if (!made || !COMPLETE_STATES.includes(row.lifecycle))
       refuse('invalid_state', {
-        message: `The computer is \`${row.lifecycle}\`. It must be one of \`${WHOLE.join('`, `')}\`.`,
-        details: { status: row.lifecycle, allowed: WHOLE },
+        message: `The computer is \`${row.lifecycle}\`. It must be one of \`${COMPLETE_STATES.join('`, `')}\`.`,
+        details: { status: row.lifecycle, allowed: COMPLETE_STATES },
       })
     if (await snapshotStore.underWay(ctx.db, id))
       refuse('invalid_state', {
@@ -115,8 +115,8 @@ async function pack(
   const tar = new PassThrough()
   const hash = createHash('sha256')
   const zstd = createZstdCompress()
-  const counted = driver.pack(box, tar)
-  const squeezed = pipeline(
+  const packing = driver.pack(box, tar)
+  const compressing = pipeline(
     tar,
     async function* (source: AsyncIterable<Buffer>) {
       for await (const part of whileRoom(source, config.dataDir)) {
@@ -128,8 +128,8 @@ async function pack(
     { signal },
   )
   // An aborted pack must not look like a complete archive.
-  counted.catch((error: unknown) => tar.destroy(error as Error))
-  const [staged, { entries }] = await Promise.all([blobs.stage(zstd, { signal }), counted, squeezed])
+  packing.catch((error: unknown) => tar.destroy(error as Error))
+  const [staged, { entries }] = await Promise.all([blobs.stage(zstd, { signal }), packing, compressing])
   return { staged, entries, hash: hash.digest('hex') }
 }
 

@@ -10,11 +10,11 @@ import { iso } from '#core/time.ts'
 import type { Input, Output } from '#daemon-protocol/operations.ts'
 import { checkManages } from '../access.ts'
 import type { HasLinks } from '../link/links.ts'
-import { tell } from '../events.ts'
-import { read } from '../manage.ts'
+import { publishEvent } from '../events.ts'
+import { loadComputer } from '../manage.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { checkOnline, installEngine } from './install.ts'
-import { controlEngines, learnModels, placeOfQuestion, workspacesOf } from './learn.ts'
+import { controlEngines, refreshModels, nextRequestNumber, workspacesOf } from './learn.ts'
 import { type LocalModelRow, localModels } from './model-store.ts'
 import { localOperations } from './operation-store.ts'
 import { type ShownOperation, showLocalModel, showLocalOperations } from './show.ts'
@@ -56,7 +56,7 @@ export async function listModels(
 ) {
   const after = positionOf('local_models', { id: row.id }, cursor)?.[0]
   if (row.online && after === undefined)
-    await learnModels(ctx.engine, row.id, ctx.signal, LIST_MS).catch((error: unknown) =>
+    await refreshModels(ctx.engine, row.id, ctx.signal, LIST_MS).catch((error: unknown) =>
       ctx.engine.log.debug({ error, computer_id: row.id }, 'a computer does not list its models'),
     )
   const rows = await localModels.list(ctx.db, row.id, after === undefined ? null : String(after), limit + 1)
@@ -81,7 +81,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
       if (!(error instanceof Refusal && missingCodes.includes(error.code))) throw error
     })
   // A list requested earlier may still contain the model.
-  const place = await placeOfQuestion(ctx.engine)
+  const place = await nextRequestNumber(ctx.engine)
   const remove = async (db: Ctx['db']): Promise<void> => {
     await computerStore.dropModelsBefore(db, row.id, place)
     await localModels.remove(db, id)
@@ -121,10 +121,10 @@ async function applyChange<T>(
   more: Record<string, unknown>,
 ): Promise<T> {
   const result = await outer.transaction(async (ctx) => {
-    const row = await read(ctx, computerId)
+    const row = await loadComputer(ctx, computerId)
     const workResult = await work(ctx.db)
     await rightsChanged(ctx.db, workspacesOf(row))
-    await tell(ctx, verb, row, more)
+    await publishEvent(ctx, verb, row, more)
     return workResult
   })
   await outer.engine.endpoints.refresh()

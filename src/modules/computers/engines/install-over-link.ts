@@ -44,7 +44,7 @@ export async function installOverLink(
       if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
       lostAt ??= Date.now()
       const remainingMs = lostAt + PATIENCE_MS - Date.now()
-      if (remainingMs <= 0 || !(await back(links, computerId, remainingMs, signal)))
+      if (remainingMs <= 0 || !(await waitForReconnect(links, computerId, remainingMs, signal)))
         refuse('computer_offline', {
           message: 'The connection to the computer was lost during the installation and wasn’t restored.',
         })
@@ -55,7 +55,7 @@ export async function installOverLink(
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
 
-async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
+async function waitForReconnect(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
   const until = Date.now() + waitMs
   while (Date.now() < until) {
     if (await links.online(id, Math.min(1_000, until - Date.now()))) return true

@@ -8,12 +8,12 @@ import { type Id, newId } from '#core/ids.ts'
 import type { Input } from '#daemon-protocol/operations.ts'
 import { workspaceFor } from '../access.ts'
 import { cloudStore } from '../drivers/store.ts'
-import { checkPermitted, whilePermitted } from '../exec/permitted.ts'
+import { checkPermitted, watchPermission } from '../exec/permission.ts'
 import type { HasLinks } from '../link/links.ts'
 import { offline } from '../link/offline.ts'
 import type { ComputerRow } from '../store.ts'
 import { installOverLink } from './install-over-link.ts'
-import { engineStatus, learnModels } from './learn.ts'
+import { engineStatus, refreshModels } from './learn.ts'
 import { localModels } from './model-store.ts'
 import { localOperations } from './operation-store.ts'
 import { showLocalModel, showLocalOperations } from './show.ts'
@@ -35,7 +35,7 @@ interface InstallInput {
   what: What
 }
 
-const MOST_MODELS = 200
+const MAX_MODELS = 200
 const WEEK_SECONDS = 7 * 86_400
 /** For computers reconnecting after a server restart. */
 const BACK_MS = 600_000
@@ -59,8 +59,8 @@ export async function installModel(
   if (!('file_id' in source)) await checkNetwork(outer, row, 'this model')
   const name = await nameOf(outer, source, requestedName)
   return outer.transaction(async (ctx) => {
-    const { length } = await localModels.list(ctx.db, row.id, null, MOST_MODELS)
-    if (length >= MOST_MODELS) refuse('limit_reached', { message: `A computer can have up to ${MOST_MODELS} models.` })
+    const { length } = await localModels.list(ctx.db, row.id, null, MAX_MODELS)
+    if (length >= MAX_MODELS) refuse('limit_reached', { message: `A computer can have up to ${MAX_MODELS} models.` })
     const model =
       (await localModels.claim(ctx.db, {
         id: newId(),
@@ -146,7 +146,7 @@ async function nameOf(ctx: Context, source: Source, requestedName: string | unde
 
 async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, operation: Running) {
   const { engine } = ctx
-  await using permitted = whilePermitted(ctx, computer_id, 'inference', operation.signal)
+  await using permitted = watchPermission(ctx, computer_id, 'inference', operation.signal)
   try {
     await checkPermitted(ctx, computer_id, 'inference')
     // After a server restart, the computer reconnects once it notices.
@@ -166,12 +166,12 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
     if (what.kind === 'model' && over) await localModels.giveUp(engine.postgres.db, what.model_id)
     // The state may be `starting` by now.
     if (what.kind === 'engine' && over)
-      void noteOnceStill(engine, computer_id).catch((cause: unknown) =>
+      void recordStateOnceIdle(engine, computer_id).catch((cause: unknown) =>
         engine.log.debug({ error: cause, computer_id }, 'a computer does not say how its engine is'),
       )
     throw error
   }
-  await learnModels(engine, computer_id, operation.signal)
+  await refreshModels(engine, computer_id, operation.signal)
   if (what.kind === 'engine') {
     await engineStatus(engine, computer_id, operation.signal)
     return { result: { engine: what.engine } }
@@ -183,7 +183,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
 }
 
 /** A canceled installation takes a moment to stop. */
-async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
+async function recordStateOnceIdle(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
     const state = await engineStatus(engine, computerId, signal)

@@ -32,14 +32,14 @@ const stateOf = ({ engines }: EngineReport): EngineState =>
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
 /** Throws what `Links.ask` throws. */
-export async function learnModels(
+export async function refreshModels(
   engine: Parts,
   computerId: Id,
   signal: AbortSignal,
   mostMs = ANSWER_MS,
 ): Promise<void> {
   const withinMs = Math.min(mostMs, engine.links.limits.answerMs)
-  const place = await placeOfQuestion(engine)
+  const place = await nextRequestNumber(engine)
   const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal, withinMs })
   await change(engine, computerId, async (db, row) => {
     if (row.models_asked > place) return false
@@ -57,19 +57,19 @@ export async function controlEngines(
   input: Input<'engine.control'>,
   signal: AbortSignal,
 ): Promise<EngineReport> {
-  const place = await placeOfQuestion(engine)
+  const place = await nextRequestNumber(engine)
   const report = await engine.links.ask(computerId, 'engine.control', input, { signal })
   const state = stateOf(report)
-  let overtaken = false
+  let isOutdated = false
   await change(engine, computerId, async (db, row) => {
-    overtaken = row.engines_asked > place
-    if (overtaken) return false
+    isOutdated = row.engines_asked > place
+    if (isOutdated) return false
     await computerStore.update(db, computerId, { engine: state, engines_asked: place })
     if (row.engine !== state) await tellOf(db, row, 'updated')
     return false
   })
   // A later request may have been answered before this action finished.
-  if (overtaken && input.action !== 'status')
+  if (isOutdated && input.action !== 'status')
     await engineStatus(engine, computerId, signal).catch((error: unknown) =>
       engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
     )
@@ -83,7 +83,7 @@ export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal)
  * A sequence number across processes, taken before a request. Replies may arrive out of order; those older than the
  * stored one are dropped.
  */
-export async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
+export async function nextRequestNumber({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
   const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
   return rows[0]!.place
 }
@@ -138,6 +138,6 @@ export const localModelConsumer = (engine: Parts): Consumer => ({
 
 async function learnAll(engine: Parts, id: Id): Promise<void> {
   const signal = AbortSignal.timeout(ANSWER_MS)
-  await learnModels(engine, id, signal)
+  await refreshModels(engine, id, signal)
   await engineStatus(engine, id, signal)
 }

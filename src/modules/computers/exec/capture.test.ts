@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createCapture } from './capture.ts'
-import { Gathered } from './gathered.ts'
+import { ByteCollector } from './byte-collector.ts'
 
 test('single bytes are stored compactly', () => {
   const capture = createCapture()
@@ -23,7 +23,7 @@ test('single bytes are stored compactly', () => {
 test('gathered bytes equal the input for any chunk sizes', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(5_000), { maxLength: 40 }), (sizes) => {
-      const gathered = new Gathered()
+      const gathered = new ByteCollector()
       const parts = sizes.map((size, i) => Buffer.alloc(size, i))
       for (const part of parts) {
         const lent = Buffer.from(part)

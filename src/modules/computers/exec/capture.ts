@@ -1,8 +1,8 @@
-import { Gathered } from './gathered.ts'
+import { ByteCollector } from './byte-collector.ts'
 import type { OutputChannel } from './run-exec.ts'
 
 /** Per channel, in bytes. */
-export const MOST_BYTES = 8 * 1_048_576
+export const MAX_BYTES = 8 * 1_048_576
 
 export interface Captured {
   bytes: Buffer
@@ -16,8 +16,9 @@ export interface Capture {
 }
 
 /** `both_ends` keeps half from the start and half from the end. */
-export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
-  const room = keep === 'first' ? { head: most, tail: 0 } : { head: Math.floor(most / 2), tail: Math.ceil(most / 2) }
+export function createCapture(maxBytes = MAX_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
+  const room =
+    keep === 'first' ? { head: maxBytes, tail: 0 } : { head: Math.floor(maxBytes / 2), tail: Math.ceil(maxBytes / 2) }
   const channels = { stdout: createChannelCapture(room), stderr: createChannelCapture(room) }
   return {
     add: (channel, offset, bytes) => channels[channel].add(offset, bytes),
@@ -26,8 +27,8 @@ export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = '
 }
 
 function createChannelCapture(room: { head: number; tail: number }) {
-  const head = new Gathered()
-  let tail = new Gathered()
+  const head = new ByteCollector()
+  let tail = new ByteCollector()
   let receivedBytes = 0
   let hasGap = false
   return {
@@ -42,7 +43,7 @@ function createChannelCapture(room: { head: number; tail: number }) {
       // Trimming every part would copy the tail for each byte.
       if (tail.size <= 2 * room.tail) return
       const end = tail.bytes().subarray(-room.tail)
-      tail = new Gathered()
+      tail = new ByteCollector()
       tail.add(end)
     },
     read(size: number): Captured {

@@ -14,7 +14,7 @@ interface ExecTime extends AsyncDisposable {
   rests(): void
 }
 
-interface TimeOptions {
+interface ExecTimeOptions {
   signal: AbortSignal
   leaving: AbortSignal | undefined
   joins: true | undefined
@@ -28,12 +28,12 @@ export function timeOf(
   links: Links,
   computerId: Id,
   { timeout_ms }: { timeout_ms: number | null },
-  { signal, leaving, joins }: TimeOptions,
+  { signal, leaving, joins }: ExecTimeOptions,
 ): ExecTime {
   const { answerMs } = links.limits
   const limit = links.limit(computerId, signal, answerMs)
-  const stuck = new AbortController()
-  const both = AbortSignal.any([limit.signal, stuck.signal])
+  const silence = new AbortController()
+  const eitherSignal = AbortSignal.any([limit.signal, silence.signal])
   const asks = timeout_ms === null && leaving === undefined && joins === undefined
   let until: number | null = null
   let lastProgress = performance.now()
@@ -41,9 +41,9 @@ export function timeOf(
   /** Only a live keeper can answer for an unknown command. */
   const look = async (): Promise<void> => {
     try {
-      await links.ask(computerId, 'exec.kill', { key: newId(), signal: null }, { signal: both })
+      await links.ask(computerId, 'exec.kill', { key: newId(), signal: null }, { signal: eitherSignal })
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'timeout') stuck.abort(error)
+      if (error instanceof Refusal && error.code === 'timeout') silence.abort(error)
     }
   }
   const lookIfStill = (): void => {
@@ -52,7 +52,7 @@ export function timeOf(
   }
   const timer = asks ? setInterval(lookIfStill, answerMs) : undefined
   return {
-    signal: both,
+    signal: eitherSignal,
     begins: () => void (until ??= performance.now() + (timeout_ms ?? Infinity) + answerMs),
     goesOn() {
       lastProgress = performance.now()

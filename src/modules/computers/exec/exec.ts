@@ -13,7 +13,7 @@ import { follow } from './follow.ts'
 import { narrate } from './narrate.ts'
 import { execOperation } from './background/operation.ts'
 import { openStdins } from './open-stdins.ts'
-import { whilePermitted } from './permitted.ts'
+import { watchPermission } from './permission.ts'
 import { type Result, resultOf } from './result.ts'
 import { type Command, type ExecPart, runExec } from './run-exec.ts'
 
@@ -21,7 +21,7 @@ export type ExecInput = Input<typeof endpoint>
 
 const DEFAULT_TIMEOUT_MS = 60_000
 /** Models read all of it. */
-const MOST_FOR_AGENT = 32_768
+const MAX_AGENT_BYTES = 32_768
 
 export async function exec(
   ctx: Context<HasLinks>,
@@ -30,7 +30,7 @@ export async function exec(
 ): Promise<Result | Background | AsyncIterable<Event>> {
   const command = commandOf(input, background ? null : DEFAULT_TIMEOUT_MS)
   const base64 = input.encoding === 'base64'
-  const most = input.max_output_bytes ?? (ctx.agent === null ? null : MOST_FOR_AGENT)
+  const maxBytes = input.max_output_bytes ?? (ctx.agent === null ? null : MAX_AGENT_BYTES)
   if (background) {
     const { stdin, key: _, ...rest } = command
     const backgroundRun = await startOperation(
@@ -39,7 +39,7 @@ export async function exec(
       {
         computer_id: id,
         base64,
-        most,
+        most: maxBytes,
         command: { ...rest, stdin_base64: stdin && Buffer.from(stdin).toString('base64') },
       },
       { resource: { type: 'computer', id }, workspaceId: workspaceFor(ctx.principal, row, 'exec') },
@@ -55,9 +55,9 @@ export async function exec(
     })
   if (!ctx.wantsEvents) {
     // The pipeline only checks streaming callers.
-    await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
+    await using permitted = watchPermission(ctx, id, 'exec', ctx.signal)
     const parts = runExec(ctx.engine.links, id, command, { signal: permitted.signal })
-    return await collect(command.key, parts, base64, most)
+    return await collect(command.key, parts, base64, maxBytes)
   }
   const parts = runExec(ctx.engine.links, id, command, { signal: ctx.signal })
   // Started before the response, so an unreachable computer is a refusal.
@@ -104,8 +104,13 @@ export function commandOf(
   }
 }
 
-async function collect(id: Id, parts: AsyncIterable<ExecPart>, base64: boolean, most: number | null): Promise<Result> {
-  const capture = most === null ? createCapture() : createCapture(most, 'both_ends')
+async function collect(
+  id: Id,
+  parts: AsyncIterable<ExecPart>,
+  base64: boolean,
+  maxBytes: number | null,
+): Promise<Result> {
+  const capture = maxBytes === null ? createCapture() : createCapture(maxBytes, 'both_ends')
   for await (const part of parts) {
     if (part.type === 'bytes') capture.add(part.channel, part.offset, part.bytes)
     else if (part.type === 'ended') return resultOf(id, part.end, capture, base64)

@@ -22,7 +22,7 @@ export async function* follow(
     // In this order: if the operation hasn't ended, the computer still knows the command.
     const [endedOperation] = await endedOperations(ctx.db, [id])
     const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
-    const first = await parts.next().catch((error: unknown) => begunLater(error))
+    const first = await parts.next().catch((error: unknown) => ignoreNotStarted(error))
     if (first !== null) return yield* narrate(id, first, parts, base64)
     if (endedOperation !== undefined) {
       const error = endedOperation.error ?? {
@@ -36,7 +36,7 @@ export async function* follow(
 }
 
 /** The operation tracks unstarted commands and offline computers. */
-function begunLater(error: unknown): IteratorResult<ExecPart, void> | null {
+function ignoreNotStarted(error: unknown): IteratorResult<ExecPart, void> | null {
   if (error instanceof Refusal && ['not_found', 'computer_offline', 'unavailable'].includes(error.code)) return null
   throw error
 }

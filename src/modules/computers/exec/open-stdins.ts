@@ -43,5 +43,5 @@ export const openStdins = {
 }
 
 /** The same account, with a key or session that still reaches the workspace. */
-export const isTheirs = (principal: Principal, { account_id, workspace_id }: StdinOwner): boolean =>
+export const isOwner = (principal: Principal, { account_id, workspace_id }: StdinOwner): boolean =>
   account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

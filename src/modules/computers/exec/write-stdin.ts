@@ -6,8 +6,8 @@ import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { exec_stdin as endpoint } from '../contract-exec.ts'
 import type { HasLinks } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
-import { isTheirs, openStdins } from './open-stdins.ts'
-import { whilePermitted } from './permitted.ts'
+import { isOwner, openStdins } from './open-stdins.ts'
+import { watchPermission } from './permission.ts'
 
 /** Resumes from the command's offset after a lost link, so no byte is written twice. */
 export async function writeStdin(
@@ -18,12 +18,12 @@ export async function writeStdin(
     refuse('invalid_parameter', { param: 'data', message: 'Send either `data` or `data_base64`.' })
   const bytes = data_base64 === undefined ? Buffer.from(data ?? '') : Buffer.from(data_base64, 'base64')
   const whose = await openStdins.of(ctx.db, id, exec_id)
-  if (whose === null || !isTheirs(ctx.principal, whose))
+  if (whose === null || !isOwner(ctx.principal, whose))
     refuse('not_found', {
       param: 'exec_id',
       message: 'You have no command with this ID and an open stdin on this computer.',
     })
-  await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
+  await using permitted = watchPermission(ctx, id, 'exec', ctx.signal)
   const { links } = ctx.engine
   using limit = links.limit(id, permitted.signal, links.limits.answerMs)
   const { signal } = limit

@@ -12,7 +12,7 @@ export interface Part {
  * Parses `Content-Range: bytes 0-99/300` (RFC 9110, 14.4). Default: the whole file. `bytes 0-99/*` has an unknown size;
  * `bytes *\/300` adds no bytes to a complete upload.
  */
-export function partIn(header: string | undefined, length: number | null): Part {
+export function parseContentRange(header: string | undefined, length: number | null): Part {
   if (header === undefined) return { start: 0, end: null, size: length }
   const [, whole] = /^bytes\s+\*\/(\d{1,15})$/i.exec(header.trim()) ?? []
   if (whole !== undefined) {

@@ -7,7 +7,7 @@ import type { Id } from '#core/ids.ts'
 import { safeHeaders } from '#modules/drive/service.ts'
 import { Entry, type Input as Asked } from '#daemon-protocol/operations.ts'
 import type { fileEndpoints } from '../contract-files.ts'
-import { whilePermitted } from '../exec/permitted.ts'
+import { watchPermission } from '../exec/permission.ts'
 import type { HasLinks } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 
@@ -86,7 +86,7 @@ async function* readFile(
 ): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
   // Copies to the drive have no other permission check.
-  await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
+  await using permitted = watchPermission(ctx, id, 'fs_read', ctx.signal)
   using limit = links.limit(id, permitted.signal, links.limits.stillMs)
   const { signal } = limit
   const losses = lossesOf(links, id, { signal })
@@ -129,7 +129,7 @@ const refuseOther = (): never =>
 /** Generated on the fly, so a lost connection can't be resumed. */
 async function* readToEnd(ctx: Ctx, id: Id, request: Read): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
-  await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
+  await using permitted = watchPermission(ctx, id, 'fs_read', ctx.signal)
   using limit = links.limit(id, permitted.signal, links.limits.stillMs)
   try {
     const stream = await links.open(id, 'fs.read', request, { signal: limit.signal })

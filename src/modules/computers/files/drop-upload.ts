@@ -16,7 +16,7 @@ type Payload = DroppedUpload & { tries: number }
 
 const AGAIN_SECONDS = 900
 /** About 7 days, after which the daemon removes the part. */
-const MOST_TRIES = (7 * 86_400) / AGAIN_SECONDS
+const MAX_TRIES = (7 * 86_400) / AGAIN_SECONDS
 
 const jobKey = ({ computer_id, key }: DroppedUpload): string => `${JOB}:${computer_id}:${key}`
 
@@ -56,7 +56,7 @@ export const uploadJobs = (engine: Engine<HasLinks>): Record<string, JobHandler>
       const code = error instanceof Refusal ? error.code : ''
       if (FINAL.has(code)) return
       if (!AGAIN.has(code)) throw error
-      if (tries < MOST_TRIES) await addJob(engine, { ...upload, tries: tries + 1 })
+      if (tries < MAX_TRIES) await addJob(engine, { ...upload, tries: tries + 1 })
     }
   },
 })

@@ -7,7 +7,7 @@ import { cursorOf, positionOf } from '#core/paging.ts'
 import type { Output } from '#daemon-protocol/operations.ts'
 import { checkMayUse } from '../access.ts'
 import type { fileEndpoints } from '../contract-files.ts'
-import { whilePermitted } from '../exec/permitted.ts'
+import { watchPermission } from '../exec/permission.ts'
 import type { HasLinks } from '../link/links.ts'
 import type { ComputerRow } from '../store.ts'
 
@@ -33,7 +33,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, input: FsInpu
     refuse('missing_parameter', { param: 'path', message: `\`path\` is required for \`${op}\`.` })
   const path = input.path ?? (await startOf(ctx, id))
   // Losing permission stops a long removal.
-  await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
+  await using permitted = watchPermission(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
     case 'list':

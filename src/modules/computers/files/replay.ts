@@ -11,9 +11,9 @@ export interface Replay {
   readonly isFull: boolean
 }
 
-const MOST_KEPT = 4 << 20
+const MAX_BUFFERED_BYTES = 4 << 20
 
-export function replayOf(source: AsyncIterable<Uint8Array>, start: number): Replay {
+export function createReplay(source: AsyncIterable<Uint8Array>, start: number): Replay {
   const bytes = source[Symbol.asyncIterator]()
   let parts: { at: number; bytes: Uint8Array }[] = []
   let from = start
@@ -23,7 +23,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, start: number): Repl
   let pulling: Promise<void> | null = null
   let wake = Promise.withResolvers<void>()
 
-  const isFull = (): boolean => to - from >= MOST_KEPT
+  const isFull = (): boolean => to - from >= MAX_BUFFERED_BYTES
   async function pull(): Promise<void> {
     while (isFull()) await wake.promise
     const next = await bytes.next()

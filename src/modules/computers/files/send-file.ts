@@ -7,7 +7,7 @@ import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream
 import type { UseLimit } from '../link/limits.ts'
 import type { Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
-import { type Replay, replayOf } from './replay.ts'
+import { type Replay, createReplay } from './replay.ts'
 
 export interface Sending {
   links: Links
@@ -20,7 +20,7 @@ export interface Sending {
 const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
 
 /** Conflicting offsets in a row without progress. The delay doubles. */
-const MOST_STALE = 6
+const MAX_STALE = 6
 const STALE_MS = 50
 
 /** Resumes over new links. Buffers only unacknowledged bytes. */
@@ -34,7 +34,7 @@ export async function sendFile({
   // Measures waits for the computer, not for the source.
   using limit = links.limit(computerId, caller, links.limits.stillMs)
   const { signal } = limit
-  const replay = replayOf(source, file.offset)
+  const replay = createReplay(source, file.offset)
   using _source = { [Symbol.dispose]: () => replay.close() }
   const losses = lossesOf(links, computerId, { signal })
   let staleCount = 0
@@ -56,7 +56,7 @@ export async function sendFile({
         // Progress proves that the computer is working.
         staleCount = replay.buffered.from > acknowledged ? 1 : staleCount + 1
         acknowledged = replay.buffered.from
-        if (staleCount > MOST_STALE)
+        if (staleCount > MAX_STALE)
           refuse('interrupted', {
             message: 'The computer keeps reporting a different offset for this upload.',
           })

@@ -7,7 +7,7 @@ import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { fileEndpoints } from '../contract-files.ts'
 import type { HasLinks } from '../link/links.ts'
-import { partIn } from './content-range.ts'
+import { parseContentRange } from './content-range.ts'
 import { showEntry } from './fs.ts'
 import { dropUpload, keepUpload } from './drop-upload.ts'
 import { type Sending, sendFile } from './send-file.ts'
@@ -43,7 +43,7 @@ async function fromCaller(
   { bytes, size: length }: Upload,
 ) {
   const about = { mode: mode ?? null, modified_at: modified_at ?? null }
-  const { start, end, size } = partIn(content_range, length)
+  const { start, end, size } = parseContentRange(content_range, length)
   const complete = end === null || end === size
   if (size !== null) await checkDisk(ctx, id, size - start)
   const key = keyOfCaller(ctx, path, tag)
@@ -52,7 +52,7 @@ async function fromCaller(
     links: ctx.engine.links,
     computerId: id,
     file: { path, key, overwrite, offset: start, size, complete, ...about },
-    source: end === null ? bytes : exactly(bytes, end - start),
+    source: end === null ? bytes : checkedBytes(bytes, end - start),
     signal: ctx.signal,
   })
   if (entry !== null) return showEntry(entry)
@@ -93,7 +93,7 @@ const RIGHT_LOST: ReadonlySet<string> = new Set([
   'revoked_api_key',
 ])
 
-async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+async function* checkedBytes(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let remainingBytes = size
   for await (const part of bytes) {
     remainingBytes -= part.length

@@ -34,7 +34,7 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
 }
 
 /** Includes the Node version. */
-export async function stampOf(paths: readonly string[]): Promise<string> {
+export async function hashSources(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(process.version)
   for (const path of paths) {
     const names = (await isFolder(path)) ? await readdir(path, { recursive: true }) : ['']

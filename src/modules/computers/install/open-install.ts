@@ -68,8 +68,8 @@ function stored(file: File | null, network: string): Bytes {
 }
 
 /** Clients retry when all places are taken. */
-const MOST_AT_ONCE = 64
-const places = createPlaces(MOST_AT_ONCE)
+const MAX_CONCURRENT = 64
+const places = createPlaces(MAX_CONCURRENT)
 
 /** Preempted readers request the rest. */
 async function* readPart(

@@ -26,7 +26,7 @@ interface Places {
  * When all places are taken, a newcomer gets one from the largest network, if that has more, or else from a stalled
  * reader. Slow readers delay others by up to two spans; a single address can't block anyone.
  */
-export function createPlaces(most: number, now: () => number = () => performance.now()): Places {
+export function createPlaces(maxPlaces: number, now: () => number = () => performance.now()): Places {
   const occupied = new Set<Place>()
 
   /** Over two spans, because the OS buffers a burst at first. */
@@ -56,7 +56,7 @@ export function createPlaces(most: number, now: () => number = () => performance
 
   return {
     take(network, leave) {
-      if (occupied.size >= most) {
+      if (occupied.size >= maxPlaces) {
         const place = placeToFree(network)
         if (place === undefined) return null
         occupied.delete(place)

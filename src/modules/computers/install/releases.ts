@@ -7,7 +7,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile }
 import { join, resolve } from 'node:path'
 import type { Log } from '#infra/log.ts'
 import { PLATFORMS, type Platform, addonFolder } from './addons.ts'
-import { bundle, isFolder, stampOf } from './bundle.ts'
+import { bundle, isFolder, hashSources } from './bundle.ts'
 
 export interface Release {
   version: string
@@ -136,7 +136,7 @@ const KEPT = 3
 
 /** Processes may create it concurrently. */
 async function placeBundle(root: string, place: string): Promise<string> {
-  const target = join(place, await stampOf(['src', 'packages', 'package.json'].map((name) => join(root, name))))
+  const target = join(place, await hashSources(['src', 'packages', 'package.json'].map((name) => join(root, name))))
   if (await isFolder(target)) return target
   await mkdir(place, { recursive: true, mode: 0o700 })
   const making = await mkdtemp(join(place, 'making-'))

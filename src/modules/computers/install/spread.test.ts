@@ -4,16 +4,16 @@ import { releaseAt } from '#test/computers/updating.ts'
 import { hello, linkUp } from '#test/link/daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { testServer } from '#test/server.ts'
-import { momentOf } from './spread.ts'
+import { updateDelayMs } from './spread.ts'
 
 const server = await testServer()
 after(() => server[Symbol.asyncDispose]())
 const alice = await server.person('Alice')
 
 test('few machines update in the same second, and none waits longer than 15 minutes', () => {
-  assert.equal(momentOf(1, 0.99), 0)
+  assert.equal(updateDelayMs(1, 0.99), 0)
   for (const machines of [2, 10, 100, 1_000, 100_000]) {
-    const moments = Array.from({ length: machines }, (_, at) => momentOf(machines, (at + 0.5) / machines))
+    const moments = Array.from({ length: machines }, (_, at) => updateDelayMs(machines, (at + 0.5) / machines))
     const inSecond = new Map<number, number>()
     for (const ms of moments) inSecond.set(Math.floor(ms / 1_000), (inSecond.get(Math.floor(ms / 1_000)) ?? 0) + 1)
     assert.ok(Math.max(...moments) < 900_000)

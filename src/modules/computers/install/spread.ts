@@ -6,12 +6,12 @@ const APART_MS = 500
 const LONGEST_MS = 900_000
 
 /** In milliseconds. `draw`: 0 to 1. */
-export const momentOf = (machines: number, draw: number): number =>
+export const updateDelayMs = (machines: number, draw: number): number =>
   machines <= 1 ? 0 : Math.floor(draw * Math.min(machines * APART_MS, LONGEST_MS))
 
 /** Counts the last hour, because all machines reconnect at once after a server update. */
-export async function waitOf(db: Db): Promise<number> {
+export async function drawUpdateDelayMs(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`select count(*)::int as n from computers
     where kind = 'paired' and last_seen_at > now() - interval '1 hour'`.execute(db)
-  return momentOf(rows[0]!.n, Math.random())
+  return updateDelayMs(rows[0]!.n, Math.random())
 }

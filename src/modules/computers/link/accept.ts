@@ -9,16 +9,16 @@ import { DaemonHello, OLDEST_PROTOCOL, PROTOCOL, type ServerHello, readHello } f
 import { LARGEST_FRAME, Violation } from '#daemon-protocol/frames.ts'
 import { CLOSE, type Mux } from '#daemon-protocol/mux.ts'
 import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
-import { type Machine, machineBy } from '../pairing/credentials.ts'
-import { waitOf } from '../install/spread.ts'
+import { type Machine, findMachine } from '../pairing/credentials.ts'
+import { drawUpdateDelayMs } from '../install/spread.ts'
 import type { LiveLinks } from './live-links.ts'
 
 const PATH = '/v1/computers/link'
 const HELLO_MS = 10_000
 /** All daemons reconnect at once after an outage. */
-const MOST_AT_ONCE = 64
+const MAX_LOOKUPS = 64
 /** Includes links still closing and connections before HELLO. */
-const MOST_OF_ONE = 8
+const MAX_PER_MACHINE = 8
 
 export interface Offers {
   of(platform: string): Promise<{ version: string; sha256: string; size: number }>
@@ -37,7 +37,7 @@ export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): Upg
   const open = new Map<Id, number>()
   function count({ computerId }: Machine, socket: Duplex): void {
     const others = open.get(computerId) ?? 0
-    if (others >= MOST_OF_ONE) refuse('unavailable', { message: 'This computer has too many open connections.' })
+    if (others >= MAX_PER_MACHINE) refuse('unavailable', { message: 'This computer has too many open connections.' })
     open.set(computerId, others + 1)
     socket.once('close', () => {
       const remaining = open.get(computerId)! - 1
@@ -49,7 +49,7 @@ export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): Upg
   return {
     owns: (path) => path === PATH,
     async upgrade(request, socket, head) {
-      if (lookups >= MOST_AT_ONCE) refuse('unavailable', { headers: { 'retry-after': String(1 + (Date.now() % 5)) } })
+      if (lookups >= MAX_LOOKUPS) refuse('unavailable', { headers: { 'retry-after': String(1 + (Date.now() % 5)) } })
       lookups++
       try {
         const machine = await machineOf(engine, request)
@@ -72,7 +72,7 @@ async function machineOf(engine: Engine, { headers }: IncomingMessage): Promise<
       message: 'Send the credential of the computer as `Authorization: Bearer ukm_…`.',
     })
   return (
-    (await machineBy(engine.postgres.db, credential)) ??
+    (await findMachine(engine.postgres.db, credential)) ??
     refuse('invalid_credentials', {
       message: 'This credential isn’t valid. The computer was deleted, or paired again.',
     })
@@ -139,7 +139,7 @@ async function offerTo(
   const isNew = (sha256: string): boolean => sha256 !== release && sha256 !== failed_update?.sha256
   try {
     const releasePromise = offers.of(`${os}-${arch}`)
-    const offer = await within(releasePromise, BUNDLED_MS)
+    const offer = await withTimeout(releasePromise, BUNDLED_MS)
     if (offer === null) {
       // The machine reconnects at once and gets the offer then.
       releasePromise
@@ -148,7 +148,7 @@ async function offerTo(
       return null
     }
     const { version, sha256, size } = offer
-    if (isNew(sha256)) return { version, sha256, size, wait_ms: await waitOf(postgres.db) }
+    if (isNew(sha256)) return { version, sha256, size, wait_ms: await drawUpdateDelayMs(postgres.db) }
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {
@@ -157,7 +157,7 @@ async function offerTo(
   return null
 }
 
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
+async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, ms, null)))
   try {

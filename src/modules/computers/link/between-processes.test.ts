@@ -10,7 +10,7 @@ import { until as untilSo } from '#test/until.ts'
 import type { Mux } from '#daemon-protocol/mux.ts'
 import { overSocket } from '#daemon-protocol/over-socket.ts'
 import { LinkLost } from '#daemon-protocol/stream.ts'
-import { noteDead } from './state.ts'
+import { unlinkDeadProcesses } from './state.ts'
 
 const { server, twin, alice } = await twoServers()
 const links = server.app.engine.links
@@ -122,7 +122,7 @@ test('a link that survives a database outage becomes visible to every process ag
   const { postgres } = twin.app.engine
   // The state after a minute without a database, if the other process checks the old row first.
   await sql`update computers set last_seen_at = now() - interval '1 minute' where id = ${id}`.execute(postgres.db)
-  await noteDead(twin.app.engine)
+  await unlinkDeadProcesses(twin.app.engine)
   assert.equal(await connection(id), 'offline')
   await see(id, 'online')
   assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)

@@ -3,8 +3,8 @@ import type { Id } from '#core/ids.ts'
 import { keepAlive } from '#daemon-protocol/heartbeat.ts'
 import type { DaemonHello } from '#daemon-protocol/hello.ts'
 import { CLOSE, type Mux } from '#daemon-protocol/mux.ts'
-import { type Machine, endedLinks } from '../pairing/credentials.ts'
-import { type LinkName, noteDead, noteHeard, noteLinked, noteUnlinked, noteUsed } from './state.ts'
+import { type Machine, findEndedLinks } from '../pairing/credentials.ts'
+import { type LinkName, unlinkDeadProcesses, recordHeartbeats, recordLink, recordUnlink, recordUse } from './state.ts'
 
 const CHECK_MS = 2_000
 const NOTE_MS = 15_000
@@ -42,7 +42,7 @@ export class LiveLinks implements AsyncDisposable {
     ]
     for (const timer of this.#timers) timer.unref()
     // A killed predecessor may have left links.
-    this.#note(noteDead(engine))
+    this.#note(unlinkDeadProcesses(engine))
     this.#subscriptions = [
       // A credential was rotated or a computer deleted.
       bus.on('computers', () => void this.#check()),
@@ -76,9 +76,9 @@ export class LiveLinks implements AsyncDisposable {
    */
   async add(machine: Machine, mux: Mux, hello: DaemonHello, greet: (epoch: number) => void): Promise<boolean> {
     const { computerId } = machine
-    const epoch = await noteLinked(this.#engine, this.#engine.processId, computerId, hello)
+    const epoch = await recordLink(this.#engine, this.#engine.processId, computerId, hello)
     if (epoch === null || mux.closed || this.#draining) {
-      if (epoch !== null) await noteUnlinked(this.#engine, { computerId, epoch }, { lost: true })
+      if (epoch !== null) await recordUnlink(this.#engine, { computerId, epoch }, { lost: true })
       return false
     }
     if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return false
@@ -97,7 +97,7 @@ export class LiveLinks implements AsyncDisposable {
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
     // Pending signs of life would mark the link as live again.
-    this.#note(this.#hearing.then(() => noteUnlinked(this.#engine, link, { lost: COMES_BACK.has(code) })))
+    this.#note(this.#hearing.then(() => recordUnlink(this.#engine, link, { lost: COMES_BACK.has(code) })))
   }
 
   /** Wakes when the computer may have linked to any process, or after `ms`. */
@@ -125,7 +125,7 @@ export class LiveLinks implements AsyncDisposable {
     if (this.#checking) return
     this.#checking = true
     try {
-      for (const { computerId, credentialId, replaced } of await endedLinks(this.#engine.postgres.db, [
+      for (const { computerId, credentialId, replaced } of await findEndedLinks(this.#engine.postgres.db, [
         ...this.#links.values(),
       ])) {
         const link = this.#links.get(computerId)
@@ -144,18 +144,18 @@ export class LiveLinks implements AsyncDisposable {
   async #noteUse(): Promise<void> {
     const used = [...this.#links.values()].filter(({ mux, asked }) => mux.streams > 0 || asked)
     for (const link of used) link.asked = false
-    if (used.length > 0) await noteUsed(this.#engine, used)
+    if (used.length > 0) await recordUse(this.#engine, used)
   }
 
   async #noteAll(): Promise<void> {
     const links = [...this.#links.values()].filter(({ mux, storedHeard }) => mux.heard !== storedHeard)
     for (const link of links) link.storedHeard = link.mux.heard
     if (links.length > 0) {
-      const storing = noteHeard(this.#engine, this.#engine.processId, links)
+      const storing = recordHeartbeats(this.#engine, this.#engine.processId, links)
       this.#hearing = storing.catch(() => {})
       await storing
     }
-    await noteDead(this.#engine)
+    await unlinkDeadProcesses(this.#engine)
   }
 
   #note(work: Promise<void>): void {

@@ -26,17 +26,17 @@ export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'l
 export function offline(computer: Away | null): never {
   const lastSeenAt = computer?.last_seen_at ?? null
   return refuse('computer_offline', {
-    message: (computer && resting(computer)) ?? unheard(lastSeenAt),
+    message: (computer && lifecycleMessage(computer)) ?? offlineMessage(lastSeenAt),
     details: { last_seen_at: lastSeenAt === null ? null : iso(lastSeenAt) },
   })
 }
 
-const unheard = (lastSeenAt: Date | null): string =>
+const offlineMessage = (lastSeenAt: Date | null): string =>
   lastSeenAt === null
     ? 'The computer is not connected.'
     : `The computer isn’t connected. It was last seen at ${iso(lastSeenAt)}.`
 
-function resting({ id, lifecycle }: Away): string | null {
+function lifecycleMessage({ id, lifecycle }: Away): string | null {
   const start = `Start it with \`uk computers start ${id}\`, or \`POST /computers/${id}/start\`.`
   switch (lifecycle) {
     case 'stopped':

@@ -1,7 +1,7 @@
 import type { Context } from '#infra/context.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { tell } from '../events.ts'
+import { publishEvent } from '../events.ts'
 import type { HasLinks } from './links.ts'
 import { audit, change, touch } from '../manage.ts'
 import { showComputer } from '../show.ts'
@@ -28,7 +28,7 @@ export async function rotateCredential(
   const row = await change(ctx, id, 'admin', async (ctx) => {
     await retireOthers(ctx.db, fresh, overlap_seconds)
     const row = await touch(ctx, id)
-    await tell(ctx, 'credential_rotated', row)
+    await publishEvent(ctx, 'credential_rotated', row)
     await audit(ctx, 'credential_rotated', row, { overlap_seconds })
     ctx.afterCommit(() => ctx.engine.bus.poke('computers'))
     return row

@@ -28,7 +28,7 @@ export interface Place {
 }
 
 /** Null: the computer was deleted. */
-export async function noteLinked(
+export async function recordLink(
   { postgres, bus }: Parts,
   processId: Id,
   computerId: Id,
@@ -43,7 +43,7 @@ export async function noteLinked(
       hostname = ${hello.hostname}, daemon_version = ${hello.daemon_version}, protocol = ${hello.protocol}, allows = ${allows}
       where id = ${computerId} returning link_epoch`.execute(db)
     const isInferenceChanged = before.allows.includes('inference') !== allows.includes('inference')
-    if (isInferenceChanged || before.link_process_id === null) await servesOtherwise(db, before)
+    if (isInferenceChanged || before.link_process_id === null) await notifyRoutingChange(db, before)
     const saysOtherwise = hello.os !== before.os || hello.arch !== before.arch || hello.hostname !== before.hostname
     if (saysOtherwise) await tellOf(db, before, 'updated')
     if (!before.online) await tellOf(db, before, 'connected')
@@ -54,7 +54,7 @@ export async function noteLinked(
 }
 
 /** Unless a newer link replaced it. `lost`: the daemon is expected back. */
-export async function noteUnlinked(
+export async function recordUnlink(
   { postgres, bus }: Parts,
   { computerId, epoch }: LinkName,
   { lost }: { lost: boolean },
@@ -69,7 +69,11 @@ export async function noteUnlinked(
 }
 
 /** Revives links that another process marked as ended after a database outage. */
-export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: readonly LinkName[]): Promise<void> {
+export async function recordHeartbeats(
+  { postgres, bus }: Parts,
+  processId: Id,
+  links: readonly LinkName[],
+): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   const epochs = links.map(({ epoch }) => epoch)
   const back = await postgres.db.transaction().execute(async (db) => {
@@ -89,13 +93,13 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
 }
 
 /** For the idle stop of cloud computers. */
-export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
+export async function recordUse({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   await sql`update cloud_computers set used_at = now()
     where computer_id = any(${ids}::ulid[]) and idle_stop_seconds is not null`.execute(db)
 }
 
-export async function noteDead({ postgres, bus }: Parts): Promise<void> {
+export async function unlinkDeadProcesses({ postgres, bus }: Parts): Promise<void> {
   const over = await postgres.db.transaction().execute(async (db) => {
     const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null, lost_at = now()
       where link_process_id is not null and (last_seen_at < now() - make_interval(secs => ${OFFLINE_SECONDS})
@@ -126,12 +130,12 @@ function pokeAll(bus: Parts['bus']): void {
 async function noteGone(db: Db, computerId: Id): Promise<void> {
   const row = await computerStore.get(db, computerId)
   if (row === null) return
-  await servesOtherwise(db, row)
+  await notifyRoutingChange(db, row)
   await tellOf(db, row, 'disconnected')
 }
 
 /** A computer's models are available only while it is online. */
-async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
+async function notifyRoutingChange(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
   const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
     db,
   )

@@ -5,10 +5,10 @@ import type { Links } from './links.ts'
 
 type Lists = 'terminal.list' | 'ports.list' | 'users.list'
 
-const MOST_PARTS = 100
+const MAX_PARTS = 100
 
 /** For lists that may exceed one message. */
-export async function wholeList<O extends Lists>(
+export async function listAll<O extends Lists>(
   links: Links,
   computerId: Id,
   op: O,
@@ -17,7 +17,7 @@ export async function wholeList<O extends Lists>(
   const parts: Output<O>[] = []
   // The limit covers all parts together.
   const until = performance.now() + links.limits.answerMs
-  for (let from = 0; parts.length < MOST_PARTS;) {
+  for (let from = 0; parts.length < MAX_PARTS;) {
     const input: Input<Lists> = { from }
     // TypeScript can't infer it from the union.
     const part = await links.ask(computerId, op, input as Input<O>, {

@@ -39,7 +39,7 @@ export async function addCredential(db: Db, computerId: Id): Promise<Machine & {
   return { computerId, credentialId, credential }
 }
 
-export async function machineBy(db: Db, credential: string): Promise<Machine | null> {
+export async function findMachine(db: Db, credential: string): Promise<Machine | null> {
   if (!SHAPE.test(credential)) return null
   const row = await db
     .selectFrom('computer_credentials')
@@ -51,7 +51,7 @@ export async function machineBy(db: Db, credential: string): Promise<Machine | n
 }
 
 /** Expired credentials and replaced links. Each process asks every two seconds and on the topic `computers`. */
-export async function endedLinks(
+export async function findEndedLinks(
   db: Db,
   links: readonly (Machine & { epoch: number })[],
 ): Promise<(Machine & { replaced: boolean })[]> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { teamOf } from '#test/makers.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
-import { endedLinks, machineBy } from './credentials.ts'
+import { findEndedLinks, findMachine } from './credentials.ts'
 
 let server: TestServer
 let alice: Person
@@ -55,11 +55,11 @@ test('a machine pairs with its owner’s token', async () => {
   assert.equal((await bob.get(`/computers/${computer.id}`)).status, 404)
   assert.equal((await bob.get(`/computer-pairings/${id}`)).status, 404)
   // The credential identifies the machine but isn't an API key.
-  const known = await machineBy(server.app.engine.postgres.db, credential)
+  const known = await findMachine(server.app.engine.postgres.db, credential)
   assert.ok(known)
   assert.equal(known.computerId, computer.id)
-  assert.deepEqual(await endedLinks(server.app.engine.postgres.db, [{ ...known, epoch: 0 }]), [])
-  assert.equal(await machineBy(server.app.engine.postgres.db, `${credential.slice(0, -1)}!`), null)
+  assert.deepEqual(await findEndedLinks(server.app.engine.postgres.db, [{ ...known, epoch: 0 }]), [])
+  assert.equal(await findMachine(server.app.engine.postgres.db, `${credential.slice(0, -1)}!`), null)
   const asKey = await server.stranger.get('/me', { authorization: `Bearer ${credential}` })
   assert.equal(asKey.status, 401)
 })

@@ -10,12 +10,12 @@ import { behalfOf } from '#core/principal.ts'
 import { CAPABILITIES } from '#core/scopes.ts'
 import { iso } from '#core/time.ts'
 import { computerPairings } from '../contract.ts'
-import { MOST_WRONG, type PairingRow, pairingStore } from './store.ts'
+import { MAX_WRONG_CODES, type PairingRow, pairingStore } from './store.ts'
 
 const MINUTES = 10
 /** Users can remove some from the command. `users` must be added explicitly. */
 const ALLOWED = CAPABILITIES.filter((one) => one !== 'users').join(',')
-const MOST_WAITING = 100
+const MAX_PENDING = 100
 
 /** Without similar ones: I, L, O, U, 0, 1. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -57,10 +57,10 @@ export const pairingService = implement(
     async create(ctx, { name }) {
       const token = `ukp_${randomBase62(43)}`
       const code = letters(8)
-      if ((await pairingStore.countWaiting(ctx.db, ctx.principal.accountId)) >= MOST_WAITING)
+      if ((await pairingStore.countWaiting(ctx.db, ctx.principal.accountId)) >= MAX_PENDING)
         refuse('limit_reached', {
-          message: `You can have up to ${MOST_WAITING} pending pairings.`,
-          details: { limit: MOST_WAITING },
+          message: `You can have up to ${MAX_PENDING} pending pairings.`,
+          details: { limit: MAX_PENDING },
         })
       const row = await pairingStore.insert(ctx.db, {
         id: newId(),
@@ -101,7 +101,7 @@ const statusOf = (
   ctx: Context,
   { redeemed_at, expires_at, wrong_codes }: PairingRow,
 ): 'waiting' | 'paired' | 'expired' =>
-  redeemed_at !== null ? 'paired' : expires_at <= ctx.now() || wrong_codes >= MOST_WRONG ? 'expired' : 'waiting'
+  redeemed_at !== null ? 'paired' : expires_at <= ctx.now() || wrong_codes >= MAX_WRONG_CODES ? 'expired' : 'waiting'
 
 const show = (ctx: Context, row: PairingRow) => ({
   id: row.id,

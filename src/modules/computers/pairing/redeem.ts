@@ -11,7 +11,7 @@ import { membershipIn } from '#core/principal.ts'
 import { scopes as allScopes } from '#core/scopes.ts'
 import type { computers } from '../contract.ts'
 import { vouchesIn } from '../access.ts'
-import { tell } from '../events.ts'
+import { publishEvent } from '../events.ts'
 import { checkRoom } from '../manage.ts'
 import { showComputer } from '../show.ts'
 import { computerStore } from '../store.ts'
@@ -26,7 +26,7 @@ type Pair = (typeof computers)['endpoints']['pair']
 export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pair>): Promise<Output<Pair>> {
   const subjects = [ofNetwork(ctx)]
   await takeLogin(ctx, subjects)
-  const pairing = await pairingBy(ctx, token)
+  const pairing = await findPairing(ctx, token)
   await refundLogin(ctx, subjects)
   const acting = await actAsMaker(ctx, pairing)
   return acting.transaction(async (ctx) => {
@@ -40,7 +40,7 @@ export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pa
     const { credential } = await addCredential(ctx.db, id)
     await pairingStore.setComputer(ctx.db, pairing.id, id)
     const row = (await computerStore.get(ctx.db, id))!
-    await tell(ctx, 'created', row)
+    await publishEvent(ctx, 'created', row)
     await writeAudit(ctx, {
       action: 'computer.paired',
       workspaceId: row.workspace_id,
@@ -51,7 +51,7 @@ export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pa
   })
 }
 
-async function pairingBy(ctx: Context, secret: string): Promise<PairingRow> {
+async function findPairing(ctx: Context, secret: string): Promise<PairingRow> {
   if (/^ukp_[0-9A-Za-z]{43}$/.test(secret))
     return (await pairingStore.byToken(ctx.db, hashSecret(secret))) ?? refuse('invalid_credentials', wrong)
   const code = codeOf(secret)

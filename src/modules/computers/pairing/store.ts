@@ -28,9 +28,9 @@ interface PairingTable {
 }
 export type PairingRow = Selectable<PairingTable>
 
-export const MOST_WRONG = 10
+export const MAX_WRONG_CODES = 10
 
-const waits = sql<boolean>`(redeemed_at is null and expires_at > now() and wrong_codes < ${sql.lit(MOST_WRONG)})`
+const waits = sql<boolean>`(redeemed_at is null and expires_at > now() and wrong_codes < ${sql.lit(MAX_WRONG_CODES)})`
 
 export const pairingStore = {
   insert: (

@@ -6,20 +6,20 @@ import { cursorOf, positionOf, wholeAt } from '#core/paging.ts'
 import { iso } from '#core/time.ts'
 import type { portEndpoints } from '../contract-machine.ts'
 import type { HasLinks } from '../link/links.ts'
-import { wholeList } from '../link/whole-list.ts'
+import { listAll } from '../link/whole-list.ts'
 import { makeTicket } from '../tickets/tickets.ts'
 import { ENTER } from './admission.ts'
 import { previewOrigin } from './address.ts'
 import { portStore } from './store.ts'
 import { dial } from './tunnel.ts'
 
-const MOST_NAMED = 20
+const MAX_NAMED = 20
 
 type Ctx = Context<HasLinks>
 type Port = Output<typeof portEndpoints.label_port>
 
-async function all(ctx: Ctx, id: string): Promise<Port[]> {
-  const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
+async function loadPorts(ctx: Ctx, id: string): Promise<Port[]> {
+  const ports = (await listAll(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   const labels = await portStore.labels(ctx.db, id)
   const closed = [...labels.keys()].filter((port) => !ports.some((one) => one.port === port))
   const url = (port: number): string | null => {
@@ -45,13 +45,13 @@ export async function listPorts(
   { id, limit, cursor }: Input<typeof portEndpoints.ports>,
 ): Promise<Page<Port>> {
   const after = wholeAt(positionOf('computer_ports', id, cursor), 0) ?? 0
-  const rows = (await all(ctx, id)).filter(({ port }) => port > after)
+  const rows = (await loadPorts(ctx, id)).filter(({ port }) => port > after)
   const page = rows.slice(0, limit)
   return { rows: page, next: rows.length > limit ? cursorOf('computer_ports', id, [page.at(-1)!.port]) : null }
 }
 
 export async function labelPort(ctx: Ctx, { id, port, label }: Input<typeof portEndpoints.label_port>): Promise<Port> {
-  const rows = await all(ctx, id)
+  const rows = await loadPorts(ctx, id)
   await portStore.setLabel(ctx.db, { computerId: id, port }, label)
   const origin = previewOrigin(ctx.engine, { computerId: id, port })
   const closed = { port, protocol: null, process: null, pid: null, status: 'closed' as const }
@@ -73,7 +73,7 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
 
 /** It would only open an error page. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
-  const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
+  const ports = (await listAll(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   if (ports.some((one) => one.port === port)) return
   // Ports that the kernel forwards to a container aren't listed.
   const tunnel = await dial(ctx.engine.links, { computerId: id, port }).catch((error: unknown) => {
@@ -81,7 +81,7 @@ async function checkListening(ctx: Ctx, id: string, port: number): Promise<void>
     throw error
   })
   if (tunnel !== null) return void tunnel.destroy()
-  const listening = ports.map((one) => one.port).slice(0, MOST_NAMED)
+  const listening = ports.map((one) => one.port).slice(0, MAX_NAMED)
   refuse('invalid_state', {
     param: 'port',
     message: `Nothing is listening on port ${port} of the computer. Start the program on 127.0.0.1 or ::1 and try again. ${

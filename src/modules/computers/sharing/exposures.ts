@@ -7,8 +7,8 @@ import { membershipIn } from '#core/principal.ts'
 import type { Capability } from '#core/scopes.ts'
 import { iso } from '#core/time.ts'
 import { checkManages } from '../access.ts'
-import { tell } from '../events.ts'
-import { audit, change, grantsChanged, read, touch } from '../manage.ts'
+import { publishEvent } from '../events.ts'
+import { audit, change, recheckGrants, loadComputer, touch } from '../manage.ts'
 import type { ComputerRow } from '../store.ts'
 import { type ExposureRow, exposureStore } from './exposure-store.ts'
 
@@ -64,7 +64,7 @@ export async function withdraw(
 ): Promise<{ id: Id }> {
   await outer.transaction(async (ctx) => {
     await lockResource(ctx, 'computer', id)
-    const before = await read(ctx, id)
+    const before = await loadComputer(ctx, id)
     if (membershipIn(ctx.principal, before.workspace_id) === null)
       checkPlace(placeIn(ctx, workspace_id), 'computer:write', 'admin')
     else checkManages(ctx.principal, before, 'computer:write', 'admin')
@@ -82,8 +82,8 @@ async function recordChange(
   workspaceId: Id,
   details: Record<string, unknown>,
 ): Promise<void> {
-  await grantsChanged(ctx, [workspaceId])
-  await tell(ctx, verb, row, { exposed_to: workspaceId, ...details }, [workspaceId])
+  await recheckGrants(ctx, [workspaceId])
+  await publishEvent(ctx, verb, row, { exposed_to: workspaceId, ...details }, [workspaceId])
   await audit(ctx, verb, row, { workspace_id: workspaceId, ...details })
 }
 

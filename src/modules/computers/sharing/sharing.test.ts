@@ -5,7 +5,7 @@ import { peopleAround, serverWithAlice } from '#test/computers/world.ts'
 import { pairedComputer, teamOf } from '#test/makers.ts'
 import { type Person } from '#test/server.ts'
 import { until } from '#test/until.ts'
-import { endedLinks, machineBy } from '../pairing/credentials.ts'
+import { findEndedLinks, findMachine } from '../pairing/credentials.ts'
 
 const { server, alice } = await serverWithAlice()
 const { bob, carol, vera, team } = await peopleAround(server, alice)
@@ -145,15 +145,15 @@ test('a deleted computer disappears from lists, for its users, and for its machi
   const { id, credential } = await pairedComputer(alice)
   await expose(id, ['exec'])
   const { db } = server.app.engine.postgres
-  const machine = await machineBy(db, credential)
+  const machine = await findMachine(db, credential)
   assert.ok(machine)
   assert.deepEqual((await alice.delete(`/computers/${id}`)).body, { deleted: true, id })
   for (const person of [alice, bob]) {
     assert.equal((await person.get(`/computers/${id}`)).status, 404)
     assert.equal(ids(await person.get('/computers')).includes(id), false)
   }
-  assert.equal(await machineBy(db, credential), null)
-  assert.deepEqual(await endedLinks(db, [{ ...machine, epoch: 0 }]), [{ ...machine, replaced: false }])
+  assert.equal(await findMachine(db, credential), null)
+  assert.deepEqual(await findEndedLinks(db, [{ ...machine, epoch: 0 }]), [{ ...machine, replaced: false }])
 })
 
 test('deleting a workspace deletes its computers and exposures', async () => {

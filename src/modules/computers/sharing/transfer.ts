@@ -5,8 +5,8 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { vouchesIn } from '../access.ts'
 import { localModels } from '../engines/model-store.ts'
-import { tell } from '../events.ts'
-import { audit, change, checkRoom, grantsChanged, touch } from '../manage.ts'
+import { publishEvent } from '../events.ts'
+import { audit, change, checkRoom, recheckGrants, touch } from '../manage.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { exposureStore } from './exposure-store.ts'
 
@@ -28,8 +28,11 @@ export async function transfer(outer: Context, { id, user_id, workspace_id }: Tr
     await exposureStore.deleteAll(ctx.db, id)
     const unmapped = await localModels.unmapAll(ctx.db, id)
     const row = await touch(ctx, id, { workspace_id: to })
-    await grantsChanged(ctx, [before.workspace_id, to, ...exposed])
-    await tell(ctx, 'transferred', row, { from_workspace_id: before.workspace_id }, [before.workspace_id, ...exposed])
+    await recheckGrants(ctx, [before.workspace_id, to, ...exposed])
+    await publishEvent(ctx, 'transferred', row, { from_workspace_id: before.workspace_id }, [
+      before.workspace_id,
+      ...exposed,
+    ])
     const details = { from: before.workspace_id, to, withdrawn_from: exposed, unmapped }
     await audit(ctx, 'transferred', before, details)
     await audit(ctx, 'transferred', row, details)

@@ -9,15 +9,15 @@ import { CHANNEL, type Input as Asked, type Output } from '#daemon-protocol/oper
 import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { terminal as endpoint } from '../contract-terminals.ts'
 import { incompleteBytes } from '../exec/capture.ts'
-import { Gathered } from '../exec/gathered.ts'
-import { whilePermitted } from '../exec/permitted.ts'
+import { ByteCollector } from '../exec/byte-collector.ts'
+import { watchPermission } from '../exec/permission.ts'
 import type { HasLinks, Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
-import { wholeList } from '../link/whole-list.ts'
+import { listAll } from '../link/whole-list.ts'
 
 type TerminalInput = Input<typeof endpoint>
 /** Larger than any real screen, even with a color per character. */
-export const MOST_SNAPSHOT_BYTES = 16_777_216
+export const MAX_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
 const TAKES: Record<
@@ -35,7 +35,7 @@ const TAKES: Record<
 /** Reads and waits for a lost computer can take long. */
 export async function terminal(ctx: Context<HasLinks>, input: TerminalInput) {
   checkFields(input)
-  await using permitted = whilePermitted(ctx, input.id, 'terminal', ctx.signal)
+  await using permitted = watchPermission(ctx, input.id, 'terminal', ctx.signal)
   const { signal } = permitted
   try {
     return await act(ctx, input, signal)
@@ -117,7 +117,7 @@ async function list(
   // Calls without a query string may omit it despite the type.
   const limit = (query.limit as number | undefined) ?? 25
   const before = positionOf('terminals', id, cursor)?.map(String)
-  const parts = await wholeList(links, id, 'terminal.list', signal)
+  const parts = await listAll(links, id, 'terminal.list', signal)
   const terminals = parts
     .flatMap((part) => part.terminals)
     .toSorted((a, b) => later(placeOf(b), placeOf(a)))
@@ -166,8 +166,8 @@ async function read(
 
 interface Reading {
   output: Output<'terminal.read'>
-  body: Gathered
-  snapshot: Gathered
+  body: ByteCollector
+  snapshot: ByteCollector
 }
 
 /** Reading has no side effects. */
@@ -184,15 +184,15 @@ async function readOver(links: Links, id: Id, input: Asked<'terminal.read'>, cal
   }
 }
 
-async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): Promise<Reading> {
-  const body = new Gathered()
-  const snapshot = new Gathered()
+async function gather(stream: AskedStream<'terminal.read'>, maxBytes: number): Promise<Reading> {
+  const body = new ByteCollector()
+  const snapshot = new ByteCollector()
   for await (const item of stream) {
     if (item.type !== 'bytes') continue
     const isSnapshot = item.channel === CHANNEL.snapshot
     const to = isSnapshot ? snapshot : body
     to.add(item.bytes)
-    if (to.size <= (isSnapshot ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
+    if (to.size <= (isSnapshot ? MAX_SNAPSHOT_BYTES : maxBytes)) continue
     stream.reset('more came than was asked for')
     refuse('upstream_error', { message: 'The computer sent more terminal output than requested.' })
   }

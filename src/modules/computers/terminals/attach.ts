@@ -8,11 +8,11 @@ import { CHANNEL, TerminalEvent } from '#daemon-protocol/operations.ts'
 import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { attach as endpoint } from '../contract-terminals.ts'
 import { incompleteBytes } from '../exec/capture.ts'
-import { Gathered } from '../exec/gathered.ts'
+import { ByteCollector } from '../exec/byte-collector.ts'
 import type { HasLinks } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
-import { MOST_SNAPSHOT_BYTES } from './actions.ts'
-import { PendingInput } from './said.ts'
+import { MAX_SNAPSHOT_BYTES } from './actions.ts'
+import { PendingInput } from './pending-input.ts'
 import { readViewer } from './viewer.ts'
 import { shortenBytes } from '#core/text/shorten.ts'
 
@@ -109,7 +109,7 @@ interface ViewerHandlers {
 }
 
 async function* toViewer(stream: Stream, { onOffset, onTyped }: ViewerHandlers): AsyncGenerator<string | Uint8Array> {
-  let drawing: { at: number; remainingBytes: number; parts: Gathered } | null = null
+  let drawing: { at: number; remainingBytes: number; parts: ByteCollector } | null = null
   for await (const item of stream) {
     if (item.type === 'event') {
       const { data: event } = TerminalEvent.safeParse(item.event)
@@ -124,9 +124,9 @@ async function* toViewer(stream: Stream, { onOffset, onTyped }: ViewerHandlers):
         yield JSON.stringify(event)
         continue
       }
-      if (event.bytes > MOST_SNAPSHOT_BYTES)
+      if (event.bytes > MAX_SNAPSHOT_BYTES)
         refuse('upstream_error', { message: 'The computer’s terminal screen is too large.' })
-      drawing = { at: event.at, remainingBytes: event.bytes, parts: new Gathered() }
+      drawing = { at: event.at, remainingBytes: event.bytes, parts: new ByteCollector() }
       if (event.bytes > 0) continue
     } else if (item.type === 'bytes') {
       if (item.channel !== CHANNEL.snapshot) {

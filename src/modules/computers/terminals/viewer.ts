@@ -5,7 +5,7 @@ import { z } from 'zod'
 type ViewerMessage = z.infer<typeof ViewerEvent>
 
 /** The size limit of one event on the link. */
-const MOST_AT_ONCE = 32_768
+const MAX_EVENT_BYTES = 32_768
 /** Terminals may read pasted or scripted input slower, so the rest waits with the viewer. */
 const BYTES_PER_MS = 1_024
 
@@ -26,9 +26,9 @@ export interface Viewer {
 
 /** Closes the socket on invalid messages. */
 export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn(): void } {
-  let resting = false
+  let isResting = false
   const goOn = (): void => {
-    if (socket.isPaused && !resting && !isFull()) socket.resume()
+    if (socket.isPaused && !isResting && !isFull()) socket.resume()
   }
   const input = (bytes: Buffer, seq: number | null): ViewerMessage => ({
     type: 'input',
@@ -38,7 +38,8 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
   socket.on('message', (message: RawData, isBinary: boolean) => {
     const bytes = bytesOf(message)
     if (isBinary) {
-      for (let at = 0; at < bytes.length; at += MOST_AT_ONCE) say(input(bytes.subarray(at, at + MOST_AT_ONCE), null))
+      for (let at = 0; at < bytes.length; at += MAX_EVENT_BYTES)
+        say(input(bytes.subarray(at, at + MAX_EVENT_BYTES), null))
     } else {
       const { data } = Message.safeParse(json(bytes))
       if (data === undefined)
@@ -46,7 +47,7 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
       if (data.type === 'resize') say(data)
       else {
         const inputBytes = Buffer.from(data.data)
-        if (inputBytes.length > MOST_AT_ONCE)
+        if (inputBytes.length > MAX_EVENT_BYTES)
           return socket.close(1009, 'a message can have up to 32,768 bytes of input with a seq')
         say(input(inputBytes, data.seq))
       }
@@ -55,9 +56,9 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
     if (pause === 0 && !isFull()) return
     socket.pause()
     if (pause === 0) return
-    resting = true
+    isResting = true
     setTimeout(() => {
-      resting = false
+      isResting = false
       goOn()
     }, pause)
   })

@@ -12,15 +12,15 @@ export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: 
   const { credential } = ctx.principal
   const now = ctx.now().getTime()
   const expiresAt = new Date(now + TICKET_SECONDS * 1_000)
-  const most = now + ENTERED_SECONDS * 1_000
+  const maxEnd = now + ENTERED_SECONDS * 1_000
   // A used session is extended. Its end revokes this ticket.
-  const ends = credential.kind === 'key' && credential.expiresAt !== null ? credential.expiresAt.getTime() : most
+  const ends = credential.kind === 'key' && credential.expiresAt !== null ? credential.expiresAt.getTime() : maxEnd
   const ticket = await ticketStore.add(ctx.db, place, {
     ...behalfOf(ctx.principal),
     session_id: credential.kind === 'session' ? credential.id : null,
     lenders: credential.kind === 'server' ? (credential.lenders ?? []) : [],
     expires_at: expiresAt,
-    ends_at: new Date(Math.min(most, ends)),
+    ends_at: new Date(Math.min(maxEnd, ends)),
   })
   return { ticket, expiresAt }
 }

@@ -6,13 +6,13 @@ import { cursorOf, positionOf, wholeAt } from '#core/paging.ts'
 import type { Output } from '#daemon-protocol/operations.ts'
 import type { userEndpoints } from '../contract-machine.ts'
 import type { HasLinks } from '../link/links.ts'
-import { wholeList } from '../link/whole-list.ts'
+import { listAll } from '../link/whole-list.ts'
 
 type Ctx = Context<HasLinks>
 type User = Output<'users.list'>['users'][number]
 
 const all = async ({ engine, signal }: Ctx, id: string): Promise<User[]> =>
-  (await wholeList(engine.links, id, 'users.list', signal)).flatMap(({ users }) => users)
+  (await listAll(engine.links, id, 'users.list', signal)).flatMap(({ users }) => users)
 
 export async function listUsers(
   ctx: Ctx,

@@ -35,7 +35,7 @@ export async function runContainer(
     const reading = pipeline(
       socket,
       demultiplex((text) => (output.stderr = (output.stderr + text).slice(-500))),
-      into ?? collect((text) => (output.stdout = (output.stdout + text).slice(-MOST))),
+      into ?? collect((text) => (output.stdout = (output.stdout + text).slice(-MAX_OUTPUT))),
     )
     // A failing program may exit before reading all input.
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
@@ -55,7 +55,7 @@ export async function runContainer(
   }
 }
 
-const MOST = 65_536
+const MAX_OUTPUT = 65_536
 
 /** Half-close: the reading side stays open. */
 const halfOf = (socket: Duplex): Writable =>

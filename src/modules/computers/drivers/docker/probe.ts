@@ -57,12 +57,12 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
   const accounts = accountsOf(host, rootless ? (podman ? 'podman' : 'docker') : null)
   const seccomp = podman && placeProfile(host.folder, podman.seccompProfile)
   await ensureEmpty(engine)
-  const closed = await tryOne({ ...parts, seccomp }, accounts(0n), 'none', CLOSED).catch(
+  const closed = await runProbe({ ...parts, seccomp }, accounts(0n), 'none', CLOSED).catch(
     (error: Error) => error.message,
   )
   if (closed !== 'closed') return no(`The container isn’t isolated as required: ${closed}`)
   const limitsEnforced = info.MemoryLimit && info.PidsLimit && info.CpuCfsQuota
-  const online = await tryOne({ ...parts, seccomp }, accounts(0n), 'internet', SHUT).catch(
+  const online = await runProbe({ ...parts, seccomp }, accounts(0n), 'internet', SHUT).catch(
     (error: Error) => error.message,
   )
   const reasons = [
@@ -92,7 +92,7 @@ function accountsOf(host: Host, rootless: 'podman' | 'docker' | null): (number: 
 }
 
 /** Returns what the script wrote to its home. */
-async function tryOne(
+async function runProbe(
   parts: ProbeParts & Pick<DaemonSpec, 'seccomp'>,
   account: Account,
   network: Network,
@@ -157,13 +157,13 @@ said shut`
 /** Rootless or containerized engines can't exceed them. */
 export function limitsOfHost(): DaemonSpec['ulimits'] {
   const text = readFileSync('/proc/self/limits', 'utf8')
-  const most = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
-  const files = Math.min(most(/^Max open files +\S+ +(\d+)/m), MOST_FILES)
-  const processes = Math.min(most(/^Max processes +\S+ +(\d+)/m), MOST_PROCESSES)
+  const limitOf = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)
+  const files = Math.min(limitOf(/^Max open files +\S+ +(\d+)/m), MAX_FILES)
+  const processes = Math.min(limitOf(/^Max processes +\S+ +(\d+)/m), MAX_PROCESSES)
   return [
     { Name: 'nofile', Soft: files, Hard: files },
     { Name: 'nproc', Soft: processes, Hard: processes },
   ]
 }
-const MOST_FILES = 1_048_576
-const MOST_PROCESSES = 32_768
+const MAX_FILES = 1_048_576
+const MAX_PROCESSES = 32_768

@@ -17,7 +17,7 @@ const Rule = z.looseObject({
 const Profile = z.looseObject({ defaultAction: z.string(), syscalls: z.array(Rule) })
 export type Profile = z.infer<typeof Profile>
 
-export function narrowed(profile: Profile): Profile {
+export function narrowProfile(profile: Profile): Profile {
   if (profile.defaultAction !== 'SCMP_ACT_ERRNO') throw new Error('it refuses nothing that it does not name')
   const refusedNames = new Set([...refusedCalls, 'clone', 'clone3'])
   const syscalls = profile.syscalls.flatMap((rule) => {
@@ -38,7 +38,7 @@ export function narrowed(profile: Profile): Profile {
 }
 
 export function placeProfile(folder: string, from: string): string {
-  const text = JSON.stringify(narrowed(Profile.parse(JSON.parse(readFileSync(from, 'utf8')))))
+  const text = JSON.stringify(narrowProfile(Profile.parse(JSON.parse(readFileSync(from, 'utf8')))))
   const file = join(folder, `seccomp-${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`)
   if (existsSync(file)) return file
   const making = `${file}.${process.pid}`

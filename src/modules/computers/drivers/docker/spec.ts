@@ -91,7 +91,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
   const words = online
     ? [`set -e\n${shutScript(nameservers, ip, shut)}${checkScript(ip)}${drop}`, 'sh', script]
     : [script]
-  const spec = closed({
+  const spec = isolatedSpec({
     image: box.image,
     user: online ? '0:0' : `${account.uid}:${account.gid}`,
     argv: [...sh.split(' '), '-c', ...words],
@@ -150,7 +150,7 @@ export const toolSpec = ({
   ulimits,
   seccomp,
 }: ToolSpec): Spec =>
-  closed({
+  isolatedSpec({
     image,
     user: as === 'root' ? '0:0' : `${account.uid}:${account.gid}`,
     argv: [...toolOf(TOOLS, tool).split(' '), ...argv],
@@ -177,7 +177,7 @@ interface Closed {
 }
 
 /** Docker's default seccomp profile applies by default. */
-const closed = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
+const isolatedSpec = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
   Image: image,
   User: user,
   Entrypoint: argv,

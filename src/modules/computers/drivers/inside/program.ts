@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { bundle, isFolder, stampOf } from '../../install/bundle.ts'
+import { bundle, isFolder, hashSources } from '../../install/bundle.ts'
 
 export const PROGRAM = {
   node: 'node',
@@ -46,7 +46,7 @@ if (process.argv[2] === 'compile') writeFileSync(process.argv[3], script.createC
 /** Returns a folder named by the program's hash. */
 export async function placeProgram(place: string): Promise<string> {
   const addon = createRequire(import.meta.url).resolve(`@lydell/node-pty-${process.platform}-${process.arch}/pty.node`)
-  const target = join(place, await stampOf([...ROOMS.map((room) => join(SOURCES, room)), addon]))
+  const target = join(place, await hashSources([...ROOMS.map((room) => join(SOURCES, room)), addon]))
   if (await isFolder(target)) return target
   await mkdir(place, { recursive: true, mode: 0o755 })
   await chmod(place, 0o755)

@@ -4,7 +4,7 @@ import { LinkLost } from '#daemon-protocol/stream.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { HasLinks } from '../../link/links.ts'
-import { type UnwantedCommand, commandsUnderWay } from './under-way.ts'
+import { type UnwantedCommand, runningCommands } from './running-commands.ts'
 
 const LOOK_MS = 2_000
 const KILL_MS = 30_000
@@ -19,7 +19,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
     try {
       // The computer knows every process of the command. If it finds none, the command has ended.
       const { found } = await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal })
-      if (found || settled) await commandsUnderWay.forget(postgres.db, key)
+      if (found || settled) await runningCommands.forget(postgres.db, key)
     } catch (error) {
       // Keep the row until the computer confirms.
       if (!stopping.signal.aborted && !(error instanceof Refusal || error instanceof LinkLost))
@@ -32,7 +32,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
     async () => {
       const linkedIds = links.held()
       if (linkedIds.length === 0) return
-      for (const one of await commandsUnderWay.unwanted(postgres.db, linkedIds)) {
+      for (const one of await runningCommands.unwanted(postgres.db, linkedIds)) {
         const { operation_id: key } = one
         if (!busy.has(key))
           busy.set(

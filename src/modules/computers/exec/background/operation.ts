@@ -2,11 +2,11 @@ import type { Context } from '#infra/context.ts'
 import { type Running, defineOperation } from '#modules/operations/service.ts'
 import type { Id } from '#core/ids.ts'
 import type { HasLinks } from '../../link/links.ts'
-import { checkPermitted, whilePermitted } from '../permitted.ts'
-import { MOST_BYTES, createCapture, createTextCutter } from '../capture.ts'
+import { checkPermitted, watchPermission } from '../permission.ts'
+import { MAX_BYTES, createCapture, createTextCutter } from '../capture.ts'
 import { type Command, runExec } from '../run-exec.ts'
 import { resultOf } from '../result.ts'
-import { commandsUnderWay } from './under-way.ts'
+import { runningCommands } from './running-commands.ts'
 
 export interface ExecInput {
   computer_id: Id
@@ -19,7 +19,7 @@ export interface ExecInput {
 const DAY_SECONDS = 86_400
 const PATIENCE_MS = 7 * DAY_SECONDS * 1000
 /** Per channel. The operation's content has all stored output. */
-const MOST_RESULT_BYTES = 1_048_576
+const MAX_RESULT_BYTES = 1_048_576
 
 export const execOperation = defineOperation<ExecInput, HasLinks>('computers.exec', runInBackground, {
   // A retry with the same key doesn't start the command twice.
@@ -36,8 +36,8 @@ async function runInBackground(
 ) {
   const { stdin_base64, ...rest } = command
   await checkPermitted(ctx, computer_id, 'exec')
-  await commandsUnderWay.note(ctx.db, operation.id, computer_id)
-  await using permitted = whilePermitted(ctx, computer_id, 'exec', operation.cancelled)
+  await runningCommands.note(ctx.db, operation.id, computer_id)
+  await using permitted = watchPermission(ctx, computer_id, 'exec', operation.cancelled)
   const parts = runExec(
     ctx.engine.links,
     computer_id,
@@ -52,7 +52,7 @@ async function runInBackground(
   )
   const shownBytes = { stdout: 0, stderr: 0 }
   const result = createCapture(
-    Math.min(most ?? MOST_RESULT_BYTES, MOST_RESULT_BYTES),
+    Math.min(most ?? MAX_RESULT_BYTES, MAX_RESULT_BYTES),
     most === null ? 'first' : 'both_ends',
   )
   const cutters = { stdout: createTextCutter(), stderr: createTextCutter() }
@@ -60,10 +60,10 @@ async function runInBackground(
     if (part.type === 'bytes') {
       result.add(part.channel, part.offset, part.bytes)
       shownBytes[part.channel] += part.bytes.length
-      if (shownBytes[part.channel] <= MOST_BYTES)
+      if (shownBytes[part.channel] <= MAX_BYTES)
         operation.append(cutters[part.channel].add(part.offset, part.bytes)?.text ?? '')
     } else if (part.type === 'ended') {
-      await commandsUnderWay.forget(ctx.db, operation.id)
+      await runningCommands.forget(ctx.db, operation.id)
       for (const cutter of Object.values(cutters)) operation.append(cutter.end()?.text ?? '')
       return { result: storable(resultOf(operation.id, part.end, result, base64)) }
     }

@@ -7,8 +7,8 @@ type Event = z.infer<typeof ViewerEvent>
 export type NumberedInput = Extract<Event, { type: 'input' }> & { viewer: string; seq: number }
 export type Size = Extract<Event, { type: 'resize' }>
 
-const MOST_BYTES = 262_144
-const MOST = 1_000
+const MAX_BYTES = 262_144
+const MAX_EVENTS = 1_000
 
 /** Unacknowledged input, sent again over the next link, so that no keystroke is lost or repeated. */
 export class PendingInput {
@@ -22,7 +22,7 @@ export class PendingInput {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= MOST_BYTES || this.#events.length >= MOST
+    return this.#bytes >= MAX_BYTES || this.#events.length >= MAX_EVENTS
   }
 
   add(event: NumberedInput | Size): void {

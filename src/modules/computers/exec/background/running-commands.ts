@@ -27,7 +27,7 @@ const ON_ITS_WAY_SECONDS = 60
 /** Outlasts operations and commands without followers. */
 const KEPT_DAYS = 16
 
-export const commandsUnderWay = {
+export const runningCommands = {
   async note(db: Db, operationId: Id, computerId: Id): Promise<void> {
     await db
       .insertInto('computer_commands')

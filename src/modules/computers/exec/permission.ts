@@ -21,7 +21,7 @@ export async function checkPermitted(
 }
 
 /** `signal` aborts with `until`, or with a refusal once permission is lost. */
-export function whilePermitted(
+export function watchPermission(
   ctx: Context,
   computerId: Id,
   capability: Capability,
