@@ -14,7 +14,14 @@ export interface Room {
   own?: null
 }
 
-const AREA = ['core/**', 'infra/**', 'authz/**', 'config.ts', 'modules/*/{contract,service}.ts'] as const
+const AREA = [
+  'core/**',
+  'infra/**',
+  'authz/**',
+  'config.ts',
+  'modules/*/{contract,service}.ts',
+  '../packages/json-scan/**',
+] as const
 const APP = ['../web/src/{ui,shared}/**', 'core/**', 'interfaces/{client,schemas}.ts', 'modules/contracts.ts'] as const
 
 export const ROOMS: readonly Room[] = [
@@ -33,11 +40,15 @@ export const ROOMS: readonly Room[] = [
     is: 'the settings: their descriptions for `uk config`, and their parsing',
     may: ['core/**', 'settings.ts'],
   },
-  { files: 'core/**', is: 'contracts, errors, IDs, money, scopes, paging; pure, without I/O', may: [] },
+  {
+    files: 'core/**',
+    is: 'contracts, errors, IDs, money, scopes, paging; pure, without I/O',
+    may: ['../packages/json-scan/src/json-text.ts'],
+  },
   {
     files: 'infra/**',
     is: 'state and external systems: PostgreSQL, ledger, blobs, bus, jobs, outbox, HTTP client, document text, pattern matching, email, secrets, log',
-    may: ['core/**', 'config.ts'],
+    may: ['core/**', 'config.ts', '../packages/json-scan/**'],
   },
   {
     files: 'authz/**',
@@ -52,7 +63,7 @@ export const ROOMS: readonly Room[] = [
   {
     files: 'gateway/**',
     is: 'three client APIs, the lifecycle of metered calls, passthrough and translation, a file per provider, prices, simulated models; endpoints, catalog and caps come through its `Directory` interface',
-    may: ['core/**', 'infra/**', 'config.ts', 'pipeline/admit.ts'],
+    may: ['core/**', 'infra/**', 'config.ts', 'pipeline/admit.ts', '../packages/json-scan/**'],
   },
   {
     files: 'modules/*.ts',
@@ -117,6 +128,11 @@ export const ROOMS: readonly Room[] = [
     may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   { files: '../packages/client/**', is: 'the published typed client', may: [] },
+  {
+    files: '../packages/json-scan/**',
+    is: 'JSON checked and searched before it is parsed, with a scan in WebAssembly and its compiler',
+    may: [],
+  },
   {
     files: '../packages/terminal-screen/**',
     is: 'the screen of a terminal from its bytes, and snapshots of it',

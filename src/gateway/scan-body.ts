@@ -1,4 +1,4 @@
-import { createJsonScan, type Word } from './json-scan/json-scan.ts'
+import { createJsonScan, type Word } from '#packages/json-scan/json-scan.ts'
 import { judgedNames } from './judged-names/judged-names.ts'
 import { referenceWords } from './stored-references/find.ts'
 import { mention } from './model/body.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { mismatch } from '#modules/chats/agent/answer-schema.ts'
 import { cronFault } from '#modules/automations/schedule/cron-fault.ts'
-import { jsonFault } from '#core/json/json-text.ts'
+import { jsonFault } from '#packages/json-scan/json-text.ts'
 import { compileLine } from '#infra/search-engine/regex/line-pattern.ts'
 import { compile as compilePattern } from '#infra/search-engine/regex/pattern.ts'
 

@@ -1,5 +1,5 @@
 import { refuse } from '../errors.ts'
-import { SMALL, lastOfString } from './json-text.ts'
+import { SMALL, lastOfString } from '#packages/json-scan/json-text.ts'
 import { shorten } from '../text/shorten.ts'
 
 export interface CountLimits {

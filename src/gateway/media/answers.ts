@@ -1,4 +1,4 @@
-import { parseForeign } from '#core/json/json-text.ts'
+import { parseForeign } from '#packages/json-scan/json-text.ts'
 import { isObject, type Json } from '../model/json.ts'
 import { MediaFault, type MadeFile, type MadeSound, type SoundFormat, type WireAnswer } from './adapter.ts'
 

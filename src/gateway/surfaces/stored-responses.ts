@@ -1,6 +1,6 @@
 import { RetrieveFailed, type RetrieveResult, retrieve } from '#infra/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
-import { parseForeign } from '#core/json/json-text.ts'
+import { parseForeign } from '#packages/json-scan/json-text.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../wire/scrub.ts'
 import { fault, readFault } from '../wire/faults/faults.ts'

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { ValueCounter } from '#core/json/json-text.ts'
+import { ValueCounter } from '#packages/json-scan/json-text.ts'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
 import { RetrieveFailed, explainError } from './retrieve.ts'

@@ -1,4 +1,4 @@
-import type { Word } from '../../json-scan/json-scan.ts'
+import type { Word } from '#packages/json-scan/json-scan.ts'
 import { type Body, mention } from '../../model/body.ts'
 import { isObject, listOf } from '../../model/json.ts'
 import { type Effort, efforts as scale } from '../shared/effort.ts'

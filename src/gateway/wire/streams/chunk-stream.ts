@@ -1,4 +1,4 @@
-import { excessOf } from '#core/json/json-text.ts'
+import { excessOf } from '#packages/json-scan/json-text.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { type SseEvent, SseReader } from './sse.ts'
 

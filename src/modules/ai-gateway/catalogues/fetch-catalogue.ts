@@ -7,7 +7,7 @@ import { mergeFetched } from '#gateway/catalogue/merge.ts'
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 import { type FetchedSnapshot, NoCatalogue, readFetched } from '#gateway/catalogue/read-fetched.ts'
 import { refuse } from '#core/errors.ts'
-import { excessOf } from '#core/json/json-text.ts'
+import { excessOf } from '#packages/json-scan/json-text.ts'
 import type { CatalogueRow } from './catalogue-store.ts'
 
 const MOST_BYTES = 32 << 20

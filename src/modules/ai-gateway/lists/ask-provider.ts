@@ -7,7 +7,7 @@ import type { FaultKind } from '#gateway/model/canonical-request.ts'
 import { scrub } from '#gateway/wire/scrub.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { upstreamOf } from '#gateway/providers/upstream.ts'
-import { FOREIGN, excessOf, parseForeign } from '#core/json/json-text.ts'
+import { FOREIGN, excessOf, parseForeign } from '#packages/json-scan/json-text.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** The message is safe to show. */

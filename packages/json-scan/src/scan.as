@@ -1,6 +1,6 @@
 /**
- * Reads a JSON object as strictly as `JSON.parse` (RFC 8259), of bytes that are UTF-8, and builds nothing. AssemblyScript,
- * compiled by `tools/json-scan.ts` into `scan.wasm.ts`; `json-scan.ts` says what it tells and lays out this memory.
+ * Reads UTF-8 bytes as a JSON object, as strictly as `JSON.parse` (RFC 8259), without building values. AssemblyScript,
+ * compiled into `scan.wasm.ts` by `compiler/build.ts`; `json-scan.ts` describes the results and fills this memory.
  */
 const CLASSES: usize = 0
 const CLOSERS: usize = 256

@@ -44,7 +44,11 @@ function fieldsBySpans(text: string, { spans }: Scan): Record<string, unknown> {
 
 test('the compiled scan matches its source', () => {
   const source = readFileSync(new URL('scan.as', import.meta.url))
-  assert.equal(sourceHash, createHash('sha256').update(source).digest('hex'), 'run: sh bin/run tools/json-scan.ts')
+  assert.equal(
+    sourceHash,
+    createHash('sha256').update(source).digest('hex'),
+    'run: sh bin/run packages/json-scan/compiler/build.ts',
+  )
 })
 
 /** Accepted texts are read as by `JSON.parse`; texts with nothing unusual at the top level are accepted. */
