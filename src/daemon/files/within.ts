@@ -175,7 +175,7 @@ function refuseLink(error: unknown, link: Buffer | null): never {
   const at = { param: 'path', details: { path: pathText(link) } }
   if (code === 'capability_denied')
     refuse(code, { ...at, message: `The path is a symlink to a place where file access isn’t allowed. ${message}` })
-  if (code === 'not_found') refuse(code, { ...at, message: "The path is a symlink into a folder that doesn't exist." })
+  if (code === 'not_found') refuse(code, { ...at, message: 'The path is a symlink into a folder that doesn’t exist.' })
   throw error
 }
 

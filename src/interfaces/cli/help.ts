@@ -163,7 +163,13 @@ function aboutField(field: Field): string {
 }
 
 function defaultWords(fallback: unknown): string {
-  if (fallback === undefined || fallback === null || (Array.isArray(fallback) && fallback.length === 0)) return ''
+  if (
+    fallback === undefined ||
+    fallback === null ||
+    fallback === '' ||
+    (Array.isArray(fallback) && fallback.length === 0)
+  )
+    return ''
   return `Default: ${typeof fallback === 'object' ? JSON.stringify(fallback) : String(fallback)}.`
 }
 

@@ -74,7 +74,7 @@ const noBatches = (): Response =>
     {
       jsonrpc: '2.0',
       id: null,
-      error: { code: -32600, message: "Batches aren't supported. Send one message per request." },
+      error: { code: -32600, message: 'Batches aren’t supported. Send one message per request.' },
     },
     { status: 400 },
   )

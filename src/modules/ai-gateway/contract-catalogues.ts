@@ -98,7 +98,8 @@ export const catalogues = area(
           .strictObject(prices)
           .nullable()
           .default(null)
-          .describe('USD per million units. Null keeps the source’s price.'),
+          .describe('USD per million units. Null keeps the source’s price.')
+          .meta({ examples: [{ input: 1.25, output: 10 }] }),
         context_length: limit.default(null),
         max_output_tokens: limit.default(null),
         note: z.string().trim().max(500).default(''),

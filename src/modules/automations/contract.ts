@@ -186,7 +186,7 @@ export const automations = area(
     update: endpoint('PATCH /automations/:id', {
       summary: 'Update an automation',
       description:
-        'A new schedule applies from now on. To change what an automation does, or when another user’s automation runs or what it can spend, you need permission for everything it does. From then on, it runs on your responsibility.',
+        'A new schedule applies from now on. To change what an automation does, or when another user’s automation runs or what it can spend, you need permission for everything it does. From then on, you’re responsible for its runs.',
       scope: 'automation:write',
       consent: 'person',
       ...on,
@@ -298,7 +298,7 @@ export const automations = area(
     rotate_secret: endpoint('POST /automations/:id/rotate-secret', {
       summary: 'Rotate a webhook automation’s token and secret',
       description:
-        'The old ones stay valid for `overlap_seconds`. If you rotate repeatedly, each of the newest 20 keeps the period it was given. 0 revokes all of them at once. To rotate another user’s webhook, you need permission for everything the automation does. From then on, it runs on your responsibility.',
+        'The old ones stay valid for `overlap_seconds`. If you rotate repeatedly, each of the newest 20 keeps the period it was given. 0 revokes all of them at once. To rotate another user’s webhook, you need permission for everything the automation does. From then on, you’re responsible for its runs.',
       scope: 'automation:write',
       consent: 'person',
       ...on,

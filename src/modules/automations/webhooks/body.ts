@@ -53,7 +53,7 @@ async function uncoded(bytes: Buffer, coding: string | null, most: number): Prom
             message: `A decoded webhook body can have up to ${most} bytes.`,
             details: { limit_bytes: most },
           })
-        : refuse('invalid_parameter', { message: `The body isn't \`${one}\`, which its \`Content-Encoding\` names.` }),
+        : refuse('invalid_parameter', { message: `The body isn’t \`${one}\`, which its \`Content-Encoding\` names.` }),
     )
   return plain
 }
@@ -64,14 +64,14 @@ function textOf(bytes: Buffer, type: string | null): string {
   const decoder = decoderOf(charset)
   if (decoder === null)
     return refuse('unsupported_media_type', {
-      message: `The charset \`${shorten(charset, 40).toWellFormed()}\` isn't known. Send the body as UTF-8.`,
+      message: `The charset \`${shorten(charset, 40).toWellFormed()}\` isn’t known. Send the body as UTF-8.`,
       details: { accepted: ['utf-8'] },
     })
   try {
     return decoder.decode(bytes)
   } catch {
     return refuse('unsupported_media_type', {
-      message: `The body isn't ${decoder.encoding === 'utf-8' ? 'UTF-8' : `\`${decoder.encoding}\``}. Name its charset, as in \`Content-Type: application/json; charset=iso-8859-1\`.`,
+      message: `The body isn’t ${decoder.encoding === 'utf-8' ? 'UTF-8' : `\`${decoder.encoding}\``}. Name its charset, as in \`Content-Type: application/json; charset=iso-8859-1\`.`,
       details: { accepted: ['utf-8'] },
     })
   }

@@ -4,7 +4,7 @@ export const resetPasswordCommand: Special = {
   words: ['admin', 'reset-password'],
   usage: '<email> [--password-stdin]',
   summary: "Reset an account's password, on the server's host",
-  more: "Opens the database directly (UK_DATA_DIR, default ./data in the current folder, or DATABASE_URL), so run it as the user that runs the server. The server doesn't have to be running. All sessions of the account are signed out.",
+  more: "Opens the database directly, in UK_DATA_DIR (default ./data in the current folder) or at DATABASE_URL, so run it as the user that runs the server. The server doesn't have to be running. All sessions of the account are signed out.",
   run: async (...given) => (await import('../admin.ts')).resetPassword(...given),
 }
 
@@ -14,7 +14,7 @@ export const instanceCommands: readonly Special[] = [
     usage: '[--to <folder>|<file>.tar|-] [--keep <number>] [--with-key] [--passphrase-file -|<file>] [--json]',
     summary: "Back up the database and files, on the server's host",
     more: [
-      'Opens the database and files directly (UK_DATA_DIR, default ./data in the current folder; DATABASE_URL; UK_BLOBS), so run it as the user that runs the server, in its clone or with UK_DATA_DIR set. The server can be running. The backup is consistent: a snapshot of the database and every file it references.',
+      'Opens the database and files directly, in UK_DATA_DIR (default ./data in the current folder), DATABASE_URL and UK_BLOBS, so run it as the user that runs the server, in its clone or with UK_DATA_DIR set. The server can be running. The backup is consistent: a snapshot of the database and every file it references.',
       '',
       'A folder (default: ./backups) holds many backups and stores each file only once, so later backups are incremental. --keep keeps only the newest ones. A name ending in .tar creates a single file, and - writes to stdout.',
       '',

@@ -24,7 +24,7 @@ test('host commands name the data folder they use and how to change it', async (
   for (const words of [['doctor'], ['backup'], ['restore'], ['admin', 'reset-password']])
     assert.match(
       await helpOn(words, recorder()),
-      /UK_DATA_DIR(?:, | \()default \.\/data in the current folder/,
+      /UK_DATA_DIR \(default \.\/data in the current folder\)/,
       words.join(' '),
     )
   const named = join(away.path, 'elsewhere')
