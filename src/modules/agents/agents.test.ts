@@ -9,14 +9,14 @@ test('an agent can be created and changed, and every version can be read', async
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ scopes: ['agent:write'] })
-  const made = await key.post('/agents', {
+  const createdAgent = await key.post('/agents', {
     name: 'Clerk',
     system_prompt: 'You file things.',
     tools: [{ name: 'drive.list', policy: 'allow' }, { name: 'chats.trash' }],
     output_schema: { type: 'object' },
   })
-  assert.equal(made.status, 201, made.text)
-  const { data: agent } = made.body
+  assert.equal(createdAgent.status, 201, createdAgent.text)
+  const { data: agent } = createdAgent.body
   assert.deepEqual(
     [agent.workspace_id, agent.created_by, agent.status, agent.version, agent.model, agent.max_turns, agent.trashed_at],
     [alice.workspaceId, alice.id, 'active', 1, null, null, null],
@@ -159,9 +159,9 @@ test('If-Match also applies to actions, and is rejected for resources without an
   assert.equal((await alice.get(at)).body.data.status, 'archived')
   assert.equal((await alice.get(at, { 'if-match': stale })).status, 412)
   assert.equal((await alice.get(at, { 'if-match': await tag() })).status, 200)
-  const made = await alice.post('/agents', { name: 'New' }, { 'if-match': stale })
-  assert.equal(made.status, 412)
-  assert.match(made.body.error.message, /has no ETag/)
+  const createResponse = await alice.post('/agents', { name: 'New' }, { 'if-match': stale })
+  assert.equal(createResponse.status, 412)
+  assert.match(createResponse.body.error.message, /has no ETag/)
   assert.equal((await alice.get('/agents?status=active')).body.data.length, 1, 'the copy alone')
 })
 
@@ -184,17 +184,17 @@ test('pages have no gaps or duplicates while other agents come and go', async ()
   const make = async (name: string) => (await alice.post('/agents', { name })).body.data.id as string
   const ids: string[] = []
   for (let i = 0; i < 9; i++) ids.push(await make(`Agent ${i}`))
-  const seen: string[] = []
+  const listedIds: string[] = []
   let cursor = ''
   for (;;) {
     const { data, pagination } = (await alice.get(`/agents?limit=2${cursor}`)).body
-    seen.push(...data.map((row: { id: string }) => row.id))
+    listedIds.push(...data.map((row: { id: string }) => row.id))
     await make('Latecomer')
     await alice.delete(`/agents/${data[0].id}`)
     if (!pagination.has_more) break
     cursor = `&cursor=${pagination.next_cursor}`
   }
-  assert.deepEqual(seen, ids.toReversed())
+  assert.deepEqual(listedIds, ids.toReversed())
   const other = await alice.get(`/agents?status=trashed${cursor}`)
   assert.equal(other.body.error.code, 'invalid_cursor', 'a cursor is bound to its filters')
 })
@@ -210,7 +210,7 @@ test('the trash is emptied after thirty days, and the workspace gets an event', 
   await postgres.pool.query(`update resources set trashed_at = now() - interval '30 days 1 minute' where id = $1`, [
     old,
   ])
-  const told = new Promise<string>((resolve) => {
+  const channelPromise = new Promise<string>((resolve) => {
     const look = async () => {
       const { rows } = await postgres.pool.query(`select channel from changes where type = 'agent.deleted'`)
       if (rows.length > 0) resolve(rows[0].channel)
@@ -220,7 +220,7 @@ test('the trash is emptied after thirty days, and the workspace gets an event', 
   })
   // The server's first scheduled run may empty it earlier.
   assert.ok((await emptyTrash(server.app.engine)) <= 1)
-  assert.equal(await told, `workspace:${alice.workspaceId}`)
+  assert.equal(await channelPromise, `workspace:${alice.workspaceId}`)
   assert.equal(await emptyTrash(server.app.engine), 0)
   const statuses = await Promise.all([old, fresh, active].map(async (id) => (await alice.get(`/agents/${id}`)).status))
   assert.deepEqual(statuses, [404, 200, 200])

@@ -23,36 +23,38 @@ export const agentSecrets: readonly SealedColumns[] = [{ table: 'agents', column
 export function withServers(
   { engine }: Context,
   id: Id,
-  before: Pick<AgentRow, 'mcp_servers' | 'sealed_headers'> | null,
-  given: readonly GivenServer[],
+  currentAgent: Pick<AgentRow, 'mcp_servers' | 'sealed_headers'> | null,
+  inputs: readonly GivenServer[],
 ): { mcp_servers: Server[]; sealed_headers: string | null } {
-  const known = before === null ? {} : headersOf(engine.secrets, id, before.sealed_headers)
+  const currentHeaders = currentAgent === null ? {} : headersOf(engine.secrets, id, currentAgent.sealed_headers)
   const headers: Headers = {}
-  const mcp_servers = given.map(({ headers: fresh, ...server }, i): Server => {
+  const mcp_servers = inputs.map(({ headers: newHeaders, ...server }, i): Server => {
     checkGivenUrl(engine.config, server.url, `mcp_servers.${i}.url`)
-    const old = before?.mcp_servers.find(({ name }) => name === server.name)
-    const own = fresh ?? (fresh === undefined && old !== undefined ? kept(old, server, known, i) : {})
-    if (Object.keys(own).length > 0) headers[server.name] = own
+    const current = currentAgent?.mcp_servers.find(({ name }) => name === server.name)
+    const serverHeaders =
+      newHeaders ??
+      (newHeaders === undefined && current !== undefined ? keepHeaders(current, server, currentHeaders, i) : {})
+    if (Object.keys(serverHeaders).length > 0) headers[server.name] = serverHeaders
     return {
       ...server,
-      header_names: Object.keys(own)
+      header_names: Object.keys(serverHeaders)
         .map((name) => name.toLowerCase())
         .toSorted(),
     }
   })
-  const same = JSON.stringify(headers) === JSON.stringify(known)
+  const same = JSON.stringify(headers) === JSON.stringify(currentHeaders)
   const sealed = Object.keys(headers).length === 0 ? null : engine.secrets.seal(JSON.stringify(headers), id)
-  return { mcp_servers, sealed_headers: same && before !== null ? before.sealed_headers : sealed }
+  return { mcp_servers, sealed_headers: same && currentAgent !== null ? currentAgent.sealed_headers : sealed }
 }
 
 /** Secrets must not go to another origin. */
-function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: Headers, i: number) {
-  if (old.header_names.length > 0 && new URL(old.url).origin !== new URL(url).origin)
+function keepHeaders(current: Server, { name, url }: Pick<Server, 'name' | 'url'>, currentHeaders: Headers, i: number) {
+  if (current.header_names.length > 0 && new URL(current.url).origin !== new URL(url).origin)
     refuse('missing_parameter', {
       param: `mcp_servers.${i}.headers`,
       message: 'The server’s origin changes. Send its `headers` again, or null to remove them.',
     })
-  return known[name] ?? {}
+  return currentHeaders[name] ?? {}
 }
 
 const headersOf = (secrets: Secrets, id: Id, sealed: string | null): Headers =>

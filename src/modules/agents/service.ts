@@ -60,52 +60,52 @@ export const agentService = implementWith<Context<AgentHandles>>()(
 
     get: (ctx) => showAgent(agent.of(ctx)),
 
-    create: (ctx, given) =>
+    create: (ctx, input) =>
       ctx.transaction(async (ctx) => {
         const id = newId()
-        const { mcp_servers, sealed_headers } = withServers(ctx, id, null, given.mcp_servers)
-        checkTools(ctx, given.tools, [])
-        await checkSubagents(ctx, id, ctx.workspace!.id, given.subagents)
-        const definition = definitionOf({ ...given, mcp_servers })
-        return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(given), sealed_headers })
+        const { mcp_servers, sealed_headers } = withServers(ctx, id, null, input.mcp_servers)
+        checkTools(ctx, input.tools, [])
+        await checkSubagents(ctx, id, ctx.workspace!.id, input.subagents)
+        const definition = definitionOf({ ...input, mcp_servers })
+        return insert(ctx, ctx.workspace!.id, id, definition, { ...budgetOf(input), sealed_headers })
       }),
 
     update: (ctx, { id, spend_cap_usd, spend_cap_period, mcp_servers, ...changes }) =>
       ctx.transaction(async (ctx) => {
         // Locked before reading, so that the second of two concurrent changes sees the first.
         await lockResource(ctx, 'agent', id)
-        const before = await read(ctx, id)
-        const servers = mcp_servers && withServers(ctx, id, before, mcp_servers)
-        if (changes.tools) checkTools(ctx, changes.tools, before.tools)
-        if (changes.subagents) await checkSubagents(ctx, id, before.workspace_id, changes.subagents)
-        const definition = changed(definitionOf(before), { ...changes, mcp_servers: servers?.mcp_servers })
+        const current = await getAgent(ctx, id)
+        const servers = mcp_servers && withServers(ctx, id, current, mcp_servers)
+        if (changes.tools) checkTools(ctx, changes.tools, current.tools)
+        if (changes.subagents) await checkSubagents(ctx, id, current.workspace_id, changes.subagents)
+        const definition = changed(definitionOf(current), { ...changes, mcp_servers: servers?.mcp_servers })
         const budget = budgetOf({ spend_cap_usd, spend_cap_period })
-        const member = membershipIn(ctx.principal, before.workspace_id) !== null
+        const isMember = membershipIn(ctx.principal, current.workspace_id) !== null
         // The caller becomes responsible for the tools they set, even unchanged ones.
-        const sets = member && (changes.tools ?? changes.subagents ?? servers) !== undefined
-        const beside = {
+        const sets = isMember && (changes.tools ?? changes.subagents ?? servers) !== undefined
+        const otherColumns = {
           ...budget,
           ...(servers && { sealed_headers: servers.sealed_headers }),
           ...(sets && { tools_by: lendersOf(ctx.principal) }),
         }
-        const same = isDeepStrictEqual(definition, definitionOf(before))
-        if (same && isDeepStrictEqual({ ...before, ...beside }, before)) return showAgent(before)
+        const isUnchanged = isDeepStrictEqual(definition, definitionOf(current))
+        if (isUnchanged && isDeepStrictEqual({ ...current, ...otherColumns }, current)) return showAgent(current)
         // Tools act with the permissions of the agent's user, so only members can change them.
-        if (!member && !isDeepStrictEqual(definition.tools, before.tools)) membersOnly('tools')
-        if (!member && servers) membersOnly('mcp_servers')
-        if (!member && !isDeepStrictEqual(definition.subagents, before.subagents)) membersOnly('subagents')
-        if (!member && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
+        if (!isMember && !isDeepStrictEqual(definition.tools, current.tools)) membersOnly('tools')
+        if (!isMember && servers) membersOnly('mcp_servers')
+        if (!isMember && !isDeepStrictEqual(definition.subagents, current.subagents)) membersOnly('subagents')
+        if (!isMember && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
-        if (Object.keys(beside).length > 0) await agentStore.updateBeside(ctx.db, id, beside)
-        if (!same) {
+        if (Object.keys(otherColumns).length > 0) await agentStore.updateBeside(ctx.db, id, otherColumns)
+        if (!isUnchanged) {
           await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
           await ctx.engine.agentChanged(ctx, id)
         }
         await tell(ctx, 'updated', register)
-        return showAgent(await read(ctx, id))
+        return showAgent(await getAgent(ctx, id))
       }),
 
-    ...lifecycleOf({ kind: 'agent', read: async (ctx, id) => showAgent(await read(ctx, id)) }),
+    ...lifecycleOf({ kind: 'agent', read: async (ctx, id) => showAgent(await getAgent(ctx, id)) }),
 
     async move(ctx, { id, workspace_id }) {
       checkTarget(ctx, workspace_id, 'agent:write')
@@ -114,7 +114,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
       return ctx.transaction(async (ctx) => {
         const register = await touchResource(ctx, 'agent', id, { workspace_id })
         await tell(ctx, 'moved', register, [`workspace:${from}`])
-        return showAgent(await read(ctx, id))
+        return showAgent(await getAgent(ctx, id))
       })
     },
 
@@ -122,8 +122,10 @@ export const agentService = implementWith<Context<AgentHandles>>()(
       checkTarget(ctx, workspace_id, 'agent:write')
       const { mcp_servers, ...definition } = definitionOf(agent.of(ctx))
       // Readers can copy an agent, but its secrets stay behind.
-      const bare = mcp_servers.map((server) => ({ ...server, header_names: [] }))
-      return ctx.transaction((ctx) => insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: bare }, {}))
+      const serversWithoutSecrets = mcp_servers.map((server) => ({ ...server, header_names: [] }))
+      return ctx.transaction((ctx) =>
+        insert(ctx, workspace_id, newId(), { ...definition, mcp_servers: serversWithoutSecrets }, {}),
+      )
     },
 
     async versions(ctx, { id, cursor, limit }) {
@@ -142,9 +144,9 @@ export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promis
 
 /** Checks a row that was already loaded. */
 export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id', id = ''): AgentRow {
-  const gone = { param, message: absent('agent', id) }
-  if (row === undefined || row.status === 'trashed') return refuse('not_found', gone)
-  checkPlace(placeIn(ctx, row.workspace_id, gone), 'agent:read')
+  const notFound = { param, message: absent('agent', id) }
+  if (row === undefined || row.status === 'trashed') return refuse('not_found', notFound)
+  checkPlace(placeIn(ctx, row.workspace_id, notFound), 'agent:read')
   return row
 }
 
@@ -154,22 +156,32 @@ export function readableAgent(ctx: Context, row: AgentRow | undefined, param = '
  */
 export async function agentWithin(ctx: Context, id: Id, workspaceId: Id, param = 'agent_id'): Promise<AgentRow> {
   const row = await agentStore.get(ctx.db, id)
-  const here = row?.workspace_id === workspaceId
-  if (row && row.status !== 'trashed' && (here || (await sharedPlace(ctx.db, ctx.principal, 'agent', row)))) return row
+  const isSameWorkspace = row?.workspace_id === workspaceId
+  if (row && row.status !== 'trashed' && (isSameWorkspace || (await sharedPlace(ctx.db, ctx.principal, 'agent', row))))
+    return row
   return readableAgent(ctx, row, param)
 }
 
 /** An unknown name would silently offer or deny nothing. Names already in use can stay. */
-function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'], before: Definition['tools']): void {
+function checkTools(
+  { engine }: Context<AgentHandles>,
+  tools: Definition['tools'],
+  currentTools: Definition['tools'],
+): void {
   for (const [i, { name }] of tools.entries()) {
-    const called = engine.toolbox.reach(name, {})?.tool
-    if (called === name || called === name.replace('_', '.') || before.some((tool) => tool.name === name)) continue
+    const canonicalName = engine.toolbox.reach(name, {})?.tool
+    if (
+      canonicalName === name ||
+      canonicalName === name.replace('_', '.') ||
+      currentTools.some((tool) => tool.name === name)
+    )
+      continue
     refuse('invalid_parameter', {
       param: `tools.${i}.name`,
       message:
-        called === undefined
+        canonicalName === undefined
           ? `The tool \`${name}\` doesn’t exist. Use \`find\`, \`describe\`, \`do\`, or an endpoint such as \`drive.list\`.`
-          : `This tool is called \`${called}\`. Use that name.`,
+          : `This tool is called \`${canonicalName}\`. Use that name.`,
     })
   }
 }
@@ -205,12 +217,12 @@ const membersOnly = (param: string): never =>
     message: `This agent is shared with you. Only members of its workspace can change \`${param}\`.`,
   })
 
-const budgetOf = (given: {
+const budgetOf = (budgetInput: {
   spend_cap_usd?: number | null | undefined
   spend_cap_period?: Period | undefined
 }): OtherColumns => ({
-  ...(given.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(given.spend_cap_usd) }),
-  ...(given.spend_cap_period !== undefined && { spend_cap_period: given.spend_cap_period }),
+  ...(budgetInput.spend_cap_usd !== undefined && { spend_cap_nano: nanoOrNull(budgetInput.spend_cap_usd) }),
+  ...(budgetInput.spend_cap_period !== undefined && { spend_cap_period: budgetInput.spend_cap_period }),
 })
 
 /** The caller becomes responsible for the tools, also of a copy. */
@@ -219,7 +231,7 @@ async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Defini
   await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })
   await keepVersion(ctx, id, 1, definition)
   await tell(ctx, 'created', register)
-  return showAgent(await read(ctx, id))
+  return showAgent(await getAgent(ctx, id))
 }
 
 const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: Definition): Promise<void> =>
@@ -231,7 +243,7 @@ const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: De
     created_by: ctx.principal.accountId,
   })
 
-const read = async (ctx: Context, id: Id): Promise<CountedAgent> =>
+const getAgent = async (ctx: Context, id: Id): Promise<CountedAgent> =>
   (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 const tell = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>

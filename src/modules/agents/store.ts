@@ -66,7 +66,7 @@ interface AgentVersionTable {
 }
 export type AgentVersionRow = Selectable<AgentVersionTable>
 
-const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Definition) => ({
+const toColumns = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Definition) => ({
   ...rest,
   tools: JSON.stringify(tools),
   mcp_servers: JSON.stringify(mcp_servers),
@@ -77,7 +77,7 @@ const stored = ({ tools, output_schema, mcp_servers, subagents, ...rest }: Defin
 /** Spend in the current budget period. Takes the parameters of `present`. */
 const spentAt = (first: number): string => `(select s.nano from spends s where s.subject = a.id and s.period =
   case a.spend_cap_period when 'day' then $${first} when 'week' then $${first + 1} when 'month' then $${first + 2} else 'total' end)`
-const present = (now = new Date()): string[] =>
+const currentPeriods = (now = new Date()): string[] =>
   (['day', 'week', 'month'] as const).map((period) => periodKey(period, now))
 
 const FIND = `select r.*, a.*, ${spentAt(2)} as spent_nano from resources r join agents a on a.id = r.id where r.id = $1`
@@ -85,13 +85,17 @@ const FIND = `select r.*, a.*, ${spentAt(2)} as spent_nano from resources r join
 export const agentStore = {
   /** Uses a prepared statement, because every request on an agent needs it. */
   async find({ pool }: Postgres, id: Id): Promise<CountedAgent | null> {
-    const { rows } = await pool.query<CountedAgent>({ name: 'agent_find', text: FIND, values: [id, ...present()] })
+    const { rows } = await pool.query<CountedAgent>({
+      name: 'agent_find',
+      text: FIND,
+      values: [id, ...currentPeriods()],
+    })
     return rows[0] ?? null
   },
 
   /** Works inside a transaction. */
   async get(db: Db, id: Id): Promise<CountedAgent | undefined> {
-    const { rows } = await db.executeQuery<CountedAgent>(CompiledQuery.raw(FIND, [id, ...present()]))
+    const { rows } = await db.executeQuery<CountedAgent>(CompiledQuery.raw(FIND, [id, ...currentPeriods()]))
     return rows[0]
   },
 
@@ -107,7 +111,7 @@ export const agentStore = {
       name: `agents_list_${shape}`,
       text: `select r.*, a.*, ${spentAt(values.length + 1)} as spent_nano from ${text} r
         join agents a on a.id = r.id order by r.id desc`,
-      values: [...values, ...present()],
+      values: [...values, ...currentPeriods()],
     })
     return rows
   },
@@ -120,7 +124,7 @@ export const agentStore = {
   ): Promise<void> {
     await db
       .insertInto('agents')
-      .values({ id, ...stored(definition), ...beside, tools_by: JSON.stringify(tools_by) })
+      .values({ id, ...toColumns(definition), ...beside, tools_by: JSON.stringify(tools_by) })
       .execute()
   },
 
@@ -128,7 +132,7 @@ export const agentStore = {
   async update(db: Db, id: Id, definition: Definition): Promise<number> {
     const { version } = await db
       .updateTable('agents')
-      .set({ ...stored(definition), version: sql<number>`version + 1` })
+      .set({ ...toColumns(definition), version: sql<number>`version + 1` })
       .where('id', '=', id)
       .returning('version')
       .executeTakeFirstOrThrow()

@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-const made = async (who: Caller, body: object = { model: 'sim/echo' }): Promise<string> => {
+const createChat = async (who: Caller, body: object = { model: 'sim/echo' }): Promise<string> => {
   const answer = await who.post('/chats', body)
   assert.equal(answer.status, 201, answer.text)
   return answer.body.data.id
@@ -33,7 +33,7 @@ const texts = async (who: Caller, chat: string, query = ''): Promise<string[]> =
 }
 
 test('a message gets an answer, and the chat is titled after it until a user renames it', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   const answer = await say(alice, chat, 'How far is\nthe moon?')
   assert.deepEqual(
     [answer.role, answer.status, answer.text, answer.model, answer.provider, answer.finish_reason],
@@ -41,15 +41,15 @@ test('a message gets an answer, and the chat is titled after it until a user ren
   )
   assert.deepEqual(answer.content, [{ type: 'text', text: 'How far is\nthe moon?' }])
   assert.deepEqual([answer.run.status, answer.run.output_message_id, answer.run.attempt], ['completed', answer.id, 1])
-  const read = (await alice.get(`/chats/${chat}`)).body.data
+  const chatRow = (await alice.get(`/chats/${chat}`)).body.data
   assert.deepEqual(
-    [read.title, read.title_source, read.head_message_id, read.message_count, read.active_run_id],
+    [chatRow.title, chatRow.title_source, chatRow.head_message_id, chatRow.message_count, chatRow.active_run_id],
     ['How far is', 'auto', answer.id, 2, null],
   )
   await alice.patch(`/chats/${chat}`, { title: 'Space' })
   await say(alice, chat, 'And back?')
-  const named = (await alice.get(`/chats/${chat}`)).body.data
-  assert.deepEqual([named.title, named.title_source], ['Space', 'user'])
+  const renamedChat = (await alice.get(`/chats/${chat}`)).body.data
+  assert.deepEqual([renamedChat.title, renamedChat.title_source], ['Space', 'user'])
   assert.deepEqual(await texts(alice, chat), [
     'user: How far is\nthe moon?',
     'assistant: How far is\nthe moon?',
@@ -59,7 +59,7 @@ test('a message gets an answer, and the chat is titled after it until a user ren
 })
 
 test('other users’ chats, runs and messages return 404', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   const { id: message, run } = await say(alice, chat, 'mine')
   for (const [method, path, body] of [
     ['GET', ''],
@@ -76,8 +76,8 @@ test('other users’ chats, runs and messages return 404', async () => {
     ['DELETE', ''],
   ] as const)
     assert.equal((await carol.request(method, `/chats/${chat}${path}`, body)).status, 404, `${method} ${path}`)
-  const other = await made(alice)
-  const own = await made(carol)
+  const other = await createChat(alice)
+  const own = await createChat(carol)
   for (const [who, id, path, body, param] of [
     [alice, other, `/runs/${run.id}`, undefined, 'run_id'],
     [alice, other, `/runs/${run.id}/events`, undefined, 'run_id'],
@@ -99,7 +99,7 @@ test('other users’ chats, runs and messages return 404', async () => {
 })
 
 test('content needs at least one part of a known type', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   for (const content of [
     '',
     '  \n',
@@ -123,7 +123,7 @@ test('content needs at least one part of a known type', async () => {
 })
 
 test('another parent starts a branch, the newest is active, and pages continue without gaps', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   const one = await say(alice, chat, 'one')
   const two = await say(alice, chat, 'two')
   await say(alice, chat, 'three')
@@ -168,17 +168,17 @@ test('another parent starts a branch, the newest is active, and pages continue w
 })
 
 test('a forged cursor reaches no other chat, and invalid ones are rejected', async () => {
-  const theirs = await say(alice, await made(alice), 'not yours')
+  const theirs = await say(alice, await createChat(alice), 'not yours')
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1 })
-  const chat = await made(carol)
+  const chat = await createChat(carol)
   await say(carol, chat, 'mine')
   const first = await carol.get(`/chats/${chat}/messages?limit=1`)
   const [list, head, depth] = JSON.parse(Buffer.from(first.body.pagination.next_cursor, 'base64url').toString())
-  const written = (...position: unknown[]): string =>
+  const forgeCursor = (...position: unknown[]): string =>
     Buffer.from(JSON.stringify([list, ...position])).toString('base64url')
-  assert.equal((await carol.get(`/chats/${chat}/messages?cursor=${written(head, depth)}`)).status, 200)
+  assert.equal((await carol.get(`/chats/${chat}/messages?cursor=${forgeCursor(head, depth)}`)).status, 200)
   for (const position of [[theirs.id, -1], [head, 'x'], [head, 1.5], [head, 2 ** 31], [head]]) {
-    const answer = await carol.get(`/chats/${chat}/messages?cursor=${written(...position)}`)
+    const answer = await carol.get(`/chats/${chat}/messages?cursor=${forgeCursor(...position)}`)
     assert.deepEqual([answer.status, answer.body.error?.code], [400, 'invalid_cursor'], JSON.stringify(position))
   }
 })
@@ -188,14 +188,14 @@ test('the model comes from the message, chat, agent, settings, or the usable mod
     await alice.post('/agents', { name: 'Brief', model: 'sim/echo', system_prompt: 'Answer in five words' })
   ).body.data.id
   const script = JSON.stringify({ steps: [{ text: 'played' }] })
-  const withAgent = await made(alice, { agent_id: agent })
+  const withAgent = await createChat(alice, { agent_id: agent })
   const answer = await say(alice, withAgent, 'x')
   assert.deepEqual([answer.model, answer.usage.input_tokens], ['sim/echo', 5])
   assert.equal((await say(alice, withAgent, script, { model: 'sim/script' })).text, 'played')
   await alice.patch(`/chats/${withAgent}`, { model: 'sim/script' })
   assert.equal((await say(alice, withAgent, script)).text, 'played')
 
-  const bare = await made(alice, {})
+  const bare = await createChat(alice, {})
   assert.equal((await say(alice, bare, 'anything')).model, 'sim/echo')
   await alice.patch('/settings', { default_model: 'sim/script' })
   assert.equal((await say(alice, bare, script)).model, 'sim/script')
@@ -211,7 +211,7 @@ test('the model comes from the message, chat, agent, settings, or the usable mod
 })
 
 test('archived and trashed chats reject messages, and deleting a chat leaves nothing behind', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   const { run } = await say(alice, chat, 'keep this')
   assert.equal((await alice.post(`/chats/${chat}/archive`)).body.data.status, 'archived')
   const archived = await alice.post(`/chats/${chat}/messages`, { content: 'x' })
@@ -247,7 +247,7 @@ test('archived and trashed chats reject messages, and deleting a chat leaves not
 })
 
 test('a run its sender can’t pay for fails, and can be retried after a top-up', async () => {
-  const chat = await made(bob)
+  const chat = await createChat(bob)
   const refused = await bob.post(`/chats/${chat}/messages`, { content: 'two words' })
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'insufficient_credits'])
   const runId = refused.body.error.details.run_id
@@ -297,7 +297,7 @@ test('a run its sender can’t pay for fails, and can be retried after a top-up'
 test('interrupted answers and ones that exceed their reservation cost what the ledger recorded', async () => {
   const dave = await server.person('Dave')
   await alice.post(`/admin/accounts/${dave.id}/credits`, { amount_usd: 1 })
-  const chat = await made(dave, { model: 'sim/script' })
+  const chat = await createChat(dave, { model: 'sim/script' })
   const broken = JSON.stringify({ steps: [{ text: 'half of it' }, { error: { type: 'server_error', message: 'oh' } }] })
   const { run_id } = (await dave.post(`/chats/${chat}/messages`, { content: broken })).body.error.details
   const beyond = JSON.stringify({ steps: [{ text: 'hi' }], usage: { output_tokens: 40_000_000 } })
@@ -320,13 +320,13 @@ test('interrupted answers and ones that exceed their reservation cost what the l
 })
 
 test('subscribers to a chat or workspace receive message and run events without text', async () => {
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   await say(alice, chat, 'a secret')
   const { pool } = server.app.engine.postgres
-  const read = () =>
+  const queryChanges = () =>
     pool.query(`select type, data::text from changes where channel = $1 order by "offset"`, [`chat:${chat}`])
-  let { rows } = await read()
-  for (const until = Date.now() + PATIENCE_MS; rows.length < 5 && Date.now() < until; { rows } = await read())
+  let { rows } = await queryChanges()
+  for (const until = Date.now() + PATIENCE_MS; rows.length < 5 && Date.now() < until; { rows } = await queryChanges())
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.deepEqual(
     rows.map(({ type }) => type),

@@ -67,7 +67,7 @@ const chat = finder('chat', async (ctx: Context<ChatHandles>, id): Promise<ChatR
 
 const doors = lifecycleOf({
   kind: 'chat',
-  read: async (ctx, id) => showChat(await read(ctx, id)),
+  read: async (ctx, id) => showChat(await getChat(ctx, id)),
   channels: ({ id }) => [`chat:${id}`],
 })
 
@@ -131,7 +131,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
           temporary,
         })
         await tellOfChat(ctx, register, 'created')
-        return showChat(await read(ctx, id))
+        return showChat(await getChat(ctx, id))
       })
     },
 
@@ -141,7 +141,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
 
     archive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
-        const shown = await doors.archive(ctx, { id })
+        const archivedChat = await doors.archive(ctx, { id })
         const [busy] = await runStore.unfinished(ctx.db, id)
         if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
         // A goal is still active between two turns, when no run is.
@@ -151,16 +151,16 @@ export const chatService = implementWith<Context<ChatHandles>>()(
             message: 'This chat has an active goal. End it first.',
             details: { goal_id: goal.id },
           })
-        return shown
+        return archivedChat
       }),
 
     trash: (outer, { id }) =>
       outer.transaction(async (ctx) => {
-        const gone = await doors.trash(ctx, { id })
+        const trashedChat = await doors.trash(ctx, { id })
         await endGoalWithRun(ctx, id, null)
         const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
         ctx.afterCommit(() => ctx.engine.runs.stop(running.map((run) => run.id)))
-        return gone
+        return trashedChat
       }),
 
     permanent_delete: (ctx, { id }) =>
@@ -302,13 +302,15 @@ const textIn = (content: Message['content']): string =>
   typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 function takeIn(ctx: Context<ChatHandles>, { content, max_cost_usd, ...more }: Message): Promise<RunRow> {
-  const sent = { ...more, budget: nanoOrNull(max_cost_usd ?? null) }
+  const newMessage = { ...more, budget: nanoOrNull(max_cost_usd ?? null) }
   const into = chat.of(ctx)
-  if (!namesFiles(content)) return accept(ctx, into, { ...sent, content: content as Part[] })
-  return ctx.transaction(async (ctx) => accept(ctx, into, { ...sent, content: await withFiles(ctx, into, content) }))
+  if (!namesFiles(content)) return accept(ctx, into, { ...newMessage, content: content as Part[] })
+  return ctx.transaction(async (ctx) =>
+    accept(ctx, into, { ...newMessage, content: await withFiles(ctx, into, content) }),
+  )
 }
 
-const read = async (ctx: Context, id: Id): Promise<ChatRow> =>
+const getChat = async (ctx: Context, id: Id): Promise<ChatRow> =>
   (await chatStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>

@@ -30,12 +30,12 @@ interface ChatTable {
 export type ChatRow = Selectable<ChatTable> & ResourceRow & { active_run_id: Id | null; spent_nano: Nano | null }
 
 /** The run that executes next among the unfinished ones, and the total spend. */
-const further = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
+const runColumns = `(select u.id from runs u where u.chat_id = c.id and u.status in ('queued', 'running', 'requires_action')
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
 /** Columns of a full row, for `resources r join chats c`. */
-const chatColumns = `r.*, c.*, ${further}`
+const chatColumns = `r.*, c.*, ${runColumns}`
 const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
 /** The columns needed under the chat lock, for changes to its messages or runs. */
@@ -78,7 +78,7 @@ export const chatStore = {
   ): Promise<ChatRow[]> {
     // Tasks of a temporary chat are also temporary, and are listed by their parent's ID.
     const ownToo = temporary || parentId !== undefined
-    const given = [parentId, agentId, ownToo ? accountId : undefined]
+    const filterIds = [parentId, agentId, ownToo ? accountId : undefined]
     const { shape, text, values } = resourcePageText(
       { ...page, kind: 'chat' },
       {
@@ -86,11 +86,15 @@ export const chatStore = {
           let next = first
           const parent = parentId === undefined ? 'c.parent_chat_id is null' : `c.parent_chat_id = $${next++}`
           const agent = agentId === undefined ? 'true' : `c.agent_id = $${next++}`
-          const own = `x.created_by = $${next}`
-          const seen = temporary ? `c.temporary and ${own}` : ownToo ? `(not c.temporary or ${own})` : 'not c.temporary'
-          return `exists (select from chats c where c.id = x.id and ${parent} and ${agent} and ${seen})`
+          const isOwn = `x.created_by = $${next}`
+          const isVisible = temporary
+            ? `c.temporary and ${isOwn}`
+            : ownToo
+              ? `(not c.temporary or ${isOwn})`
+              : 'not c.temporary'
+          return `exists (select from chats c where c.id = x.id and ${parent} and ${agent} and ${isVisible})`
         },
-        values: given.filter((id) => id !== undefined),
+        values: filterIds.filter((id) => id !== undefined),
       },
     )
     const { rows } = await pool.query<ChatRow>({
@@ -147,8 +151,9 @@ export const chatStore = {
    * because earlier reads may be stale. Null if the chat was deleted.
    */
   async lock(db: Db, id: Id): Promise<LockedChat | null> {
-    const { rows: held } = await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
-    if (held.length === 0) return null
+    const { rows: lockedRows } =
+      await sql`select 1 from resources where id = ${id} and kind = 'chat' for update`.execute(db)
+    if (lockedRows.length === 0) return null
     const { rows } = await sql<LockedChat>`select r.id, r.status, r.workspace_id, r.updated_at, c.title_source,
         c.head_message_id, c.agent_id, c.model, c.last_seq, exists (select from runs u where u.chat_id = c.id
           and u.status in ('queued', 'running', 'requires_action')) as busy

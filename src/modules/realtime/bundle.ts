@@ -17,8 +17,8 @@ export class Bundle implements EventBatch {
 
   /** Returns the bundle extended by a frame. */
   add(frame: EventBatch): Bundle {
-    const known = this.#next.get(frame)
-    if (known) return known
+    const cached = this.#next.get(frame)
+    if (cached) return cached
     const next = new Bundle(this, frame)
     this.#next.set(frame, next)
     return next

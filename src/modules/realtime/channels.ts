@@ -17,8 +17,10 @@ export function parseChannel(words: string): Channel | null {
   const id = parseId(first)
   if (id === null) return null
   if (kind === 'custom') {
-    const own = rest.join(':')
-    return /^[A-Za-z0-9._-]{1,64}$/.test(own) ? { kind, workspaceId: id, name: `custom:${id}:${own}` } : null
+    const customName = rest.join(':')
+    return /^[A-Za-z0-9._-]{1,64}$/.test(customName)
+      ? { kind, workspaceId: id, name: `custom:${id}:${customName}` }
+      : null
   }
   if (rest.length > 0) return null
   if (kind === 'user' || kind === 'workspace' || kind === 'chat' || kind === 'operation')
@@ -66,24 +68,24 @@ async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'now
   switch (channel.kind) {
     case 'user': {
       // This channel has events of all workspaces, so a key limited to one can't read it.
-      const held = isHeldToOne(principal)
-      return channel.id === principal.accountId && !held ? null : 'nowhere'
+      const isLimited = isHeldToOne(principal)
+      return channel.id === principal.accountId && !isLimited ? null : 'nowhere'
     }
     case 'custom':
       return membershipIn(principal, channel.workspaceId) ? channel.workspaceId : 'nowhere'
     case 'workspace':
-      return (await seen(ctx, 'workspaces.get', channel.id)) ? channel.id : 'nowhere'
+      return (await invokeVisible(ctx, 'workspaces.get', channel.id)) ? channel.id : 'nowhere'
     case 'chat': {
-      const chat = (await seen(ctx, 'chats.get', channel.id)) as { workspace_id: Id } | null
+      const chat = (await invokeVisible(ctx, 'chats.get', channel.id)) as { workspace_id: Id } | null
       return chat?.workspace_id ?? 'nowhere'
     }
     case 'operation':
-      return (await seen(ctx, 'operations.get', channel.id)) ? null : 'nowhere'
+      return (await invokeVisible(ctx, 'operations.get', channel.id)) ? null : 'nowhere'
   }
 }
 
 /** Uses the resource's own endpoint, so that both apply the same rules. Null if it refuses. */
-async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
+async function invokeVisible(ctx: Context, name: string, id: Id): Promise<unknown> {
   try {
     return await ctx.invoke(name, { id })
   } catch (error) {
@@ -93,20 +95,20 @@ async function seen(ctx: Context, name: string, id: Id): Promise<unknown> {
 }
 
 /** Key for roles without restrictions. */
-const whole = {}
-const known = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
+const unrestricted = {}
+const scopeSets = new WeakMap<Principal, WeakMap<object, ReadonlySet<Scope>>>()
 
 /** Callers with the same credential and membership share one set, because there may be thousands. */
 function heardScopes({ principal }: Context, membership: Membership | null): ReadonlySet<Scope> | null {
   const permissions = membership?.permissions ?? null
   if (principal.credential.kind === 'session' && permissions === null) return null
-  const ofPrincipal = known.get(principal) ?? new WeakMap<object, ReadonlySet<Scope>>()
-  known.set(principal, ofPrincipal)
-  const heard =
-    ofPrincipal.get(permissions ?? whole) ??
+  const ofPrincipal = scopeSets.get(principal) ?? new WeakMap<object, ReadonlySet<Scope>>()
+  scopeSets.set(principal, ofPrincipal)
+  const scopeSet =
+    ofPrincipal.get(permissions ?? unrestricted) ??
     new Set(scopes.filter((scope) => hasScope(principal, scope) && (permissions?.has(scope) ?? true)))
-  ofPrincipal.set(permissions ?? whole, heard)
-  return heard
+  ofPrincipal.set(permissions ?? unrestricted, scopeSet)
+  return scopeSet
 }
 
 /** Throws `not_found` if the caller can't read the channel. */

@@ -12,7 +12,7 @@ const BATCH = 1_000
 /** Log rows per query while a reader catches up. */
 const PAGE = 500
 /** Maximum bytes written to a reader before checking its backlog. */
-const MOST_AT_ONCE = 1 << 18
+const MAX_AT_ONCE = 1 << 18
 const TOPIC = 'realtime'
 
 export type HubParts = Pick<Engine, 'bus' | 'events' | 'log' | 'postgres'>
@@ -141,7 +141,7 @@ export class Hub {
         touched.add(reader)
       }
       bytes += frame?.bytes.length ?? 0
-      if (bytes < MOST_AT_ONCE) continue
+      if (bytes < MAX_AT_ONCE) continue
       flush(touched)
       begin = new Bundle()
       bytes = 0
@@ -178,7 +178,7 @@ export class Hub {
       const frame = changeFrame(row, this.positions.encode(row.seq))
       reader.add(frame, begin)
       bytes += frame.bytes.length
-      if (bytes < MOST_AT_ONCE) continue
+      if (bytes < MAX_AT_ONCE) continue
       reader.flush()
       await reader.drained()
       begin = new Bundle()

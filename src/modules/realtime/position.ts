@@ -25,8 +25,8 @@ export function createPositions(secrets: Secrets, logEpoch: Id): Positions {
     decode(words) {
       const block = Buffer.from(words, 'base64url')
       if (block.length !== 16) return null
-      const plain = createDecipheriv('aes-256-ecb', key, null).setAutoPadding(false).update(block)
-      return plain.readBigUInt64BE(0) === mark ? plain.readBigUInt64BE(8) : null
+      const decrypted = createDecipheriv('aes-256-ecb', key, null).setAutoPadding(false).update(block)
+      return decrypted.readBigUInt64BE(0) === mark ? decrypted.readBigUInt64BE(8) : null
     },
   }
 }

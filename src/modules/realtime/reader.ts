@@ -75,10 +75,10 @@ export class Reader implements Feed {
   async recheck(again: unknown): Promise<void> {
     const ctx = again as Context
     for (const [name, { channel }] of this.channels) {
-      const still = await readable(ctx, channel)
+      const current = await readable(ctx, channel)
       // Two checks can run concurrently.
       if (!this.channels.has(name)) continue
-      if (still) this.channels.set(name, still)
+      if (current) this.channels.set(name, current)
       else {
         this.#hub.leave(this, name)
         this.say(eventFrame('revoked', { channel: name }))

@@ -40,12 +40,12 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
     next,
     /** Skips other events. */
     async changes(n: number): Promise<SentEvent[]> {
-      const found: SentEvent[] = []
-      while (found.length < n) {
+      const changeEvents: SentEvent[] = []
+      while (changeEvents.length < n) {
         const event = await next()
-        if (event.event === 'change') found.push(event)
+        if (event.event === 'change') changeEvents.push(event)
       }
-      return found
+      return changeEvents
     },
     ended: async () => (await events.next()).done === true,
     async [Symbol.asyncDispose]() {
@@ -111,9 +111,9 @@ test('a resuming subscriber receives missed changes on every channel, once and i
     await alice.post('/chats', { workspace_id: workspaceId })
     last = (await first.changes(1))[0]!.id
   }
-  const made: string[] = []
+  const chatIds: string[] = []
   for (let i = 0; i < 5; i++)
-    made.push((await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string)
+    chatIds.push((await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string)
   await alice.patch('/settings', { time_zone: 'Europe/Berlin' })
   await using again = await follow(alice, channels, last)
   assert.deepEqual(
@@ -123,7 +123,7 @@ test('a resuming subscriber receives missed changes on every channel, once and i
   const missed = await again.changes(6)
   assert.deepEqual(
     missed.filter(({ data }) => data.type === 'chat.created').map(({ data }) => data.resource.id),
-    made,
+    chatIds,
   )
   const offsets = missed.filter(({ data }) => data.channel.startsWith('workspace')).map(({ data }) => data.offset)
   const start = again.subscribed.data.channels[0].offset as number
@@ -132,8 +132,8 @@ test('a resuming subscriber receives missed changes on every channel, once and i
     [1, 2, 3, 4, 5].map((i) => start + i),
   )
   // New changes follow the replayed ones.
-  made.push((await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string)
-  assert.equal((await again.changes(1))[0]!.data.resource.id, made.at(-1))
+  chatIds.push((await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string)
+  assert.equal((await again.changes(1))[0]!.data.resource.id, chatIds.at(-1))
 })
 
 test('channels with missing history are reset with a reason', async () => {
@@ -199,15 +199,15 @@ test('a broadcast up to 64 KiB reaches current subscribers in every process, and
   await using near = await follow(alice, channel)
   await using far = await follow(there, channel)
   const data = { words: 'ü"\n'.repeat(10_000) }
-  const told = await alice.post(`/realtime/${channel}/broadcast`, { event: 'stroke', data })
-  assert.equal(told.status, 200, told.text)
+  const broadcastResponse = await alice.post(`/realtime/${channel}/broadcast`, { event: 'stroke', data })
+  assert.equal(broadcastResponse.status, 200, broadcastResponse.text)
   for (const reader of [near, far]) {
     const { event, data: got, id } = await reader.next()
     assert.equal(event, 'broadcast')
     assert.equal(id, undefined)
     assert.deepEqual(
       [got.channel, got.event, got.data, got.sender, got.at],
-      [channel, 'stroke', data, alice.id, told.body.data.created_at],
+      [channel, 'stroke', data, alice.id, broadcastResponse.body.data.created_at],
     )
   }
   await using late = await follow(alice, channel)
@@ -240,8 +240,8 @@ test('presence is reported in both processes once per person, and ends 30 s afte
   assert.deepEqual(list.body.data, [second.body.data])
   assert.equal((await carol.get(`/realtime/${channel}/presence`)).status, 404)
   await server.app.engine.postgres.pool.query(`update presence set expires_at = now() where channel = $1`, [channel])
-  const left = await alices.next()
-  assert.deepEqual([left.event, left.data.left, left.data.member.user_id], ['presence', true, bob.id])
+  const departure = await alices.next()
+  assert.deepEqual([departure.event, departure.data.left, departure.data.member.user_id], ['presence', true, bob.id])
   assert.deepEqual((await alice.get(`/realtime/${channel}/presence`)).body.data, [])
 })
 

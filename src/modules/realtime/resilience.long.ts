@@ -14,9 +14,9 @@ import { killsUnderSubscribers } from '#test/realtime/rounds.ts'
 import { type Person, caller, testServer } from '#test/server.ts'
 
 test('16 subscribers receive every change once and in order while servers are killed 20 times', async (t) => {
-  const found = await killsUnderSubscribers({ rounds: 20, readers: 16 })
-  t.diagnostic(JSON.stringify(found))
-  assert.ok(found.acknowledged > 500 && found.told >= 16 * found.acknowledged && found.resumed >= 16 * 10)
+  const result = await killsUnderSubscribers({ rounds: 20, readers: 16 })
+  t.diagnostic(JSON.stringify(result))
+  assert.ok(result.acknowledged > 500 && result.told >= 16 * result.acknowledged && result.resumed >= 16 * 10)
 })
 
 for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
@@ -25,9 +25,9 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
     needs(hasBroker(kind), `${kind}-server`),
     async (t) => {
       await using bus = await broker(kind)
-      const found = await killsUnderSubscribers({ rounds: 6, readers: 8, bus })
-      t.diagnostic(JSON.stringify(found))
-      assert.ok(found.acknowledged > 100 && found.told >= 8 * found.acknowledged)
+      const result = await killsUnderSubscribers({ rounds: 6, readers: 8, bus })
+      t.diagnostic(JSON.stringify(result))
+      assert.ok(result.acknowledged > 100 && result.told >= 8 * result.acknowledged)
     },
   )
 
@@ -38,7 +38,7 @@ test('presence through a killed server ends once on the other server', async () 
   const channel = `workspace:${alice.workspaceId}`
   const events = readEvents(alice, `/realtime/subscribe?channels=${channel}`)
   await events.next()
-  const heard = async (): Promise<[boolean, boolean]> => {
+  const nextPresence = async (): Promise<[boolean, boolean]> => {
     for (;;) {
       const { event, data } = (await events.next()).value!
       if (event === 'presence') return [data.joined, data.left]
@@ -48,14 +48,14 @@ test('presence through a killed server ends once on the other server', async () 
     await using child = await startChild(database)
     const there = caller(child.origin, alice.headers)
     assert.equal((await there.post(`/realtime/${channel}/presence`, {})).status, 200)
-    assert.deepEqual(await heard(), [true, false])
+    assert.deepEqual(await nextPresence(), [true, false])
   }
   const startedAt = performance.now()
-  assert.deepEqual(await heard(), [false, true])
+  assert.deepEqual(await nextPresence(), [false, true])
   const lasted = performance.now() - startedAt
   assert.ok(lasted > 20_000 && lasted < 33_000, `${lasted} ms`)
   assert.equal((await alice.post(`/realtime/${channel}/presence`, {})).status, 200)
-  assert.deepEqual(await heard(), [true, false])
+  assert.deepEqual(await nextPresence(), [true, false])
   await events.return()
 })
 
@@ -115,17 +115,17 @@ test('100 stalled readers are disconnected after 100 MB of changes, memory stays
 
   const { hostname, port } = new URL(server.origin)
   const { promise: cut, resolve: allCut } = Promise.withResolvers<void>()
-  let left = SLEEPERS
+  let remaining = SLEEPERS
   const sleepers = await Promise.all(
     Array.from({ length: SLEEPERS }, async () => {
       const socket = connect(Number(port), hostname)
-      socket.on('error', () => {}).once('close', () => void (--left === 0 && allCut()))
+      socket.on('error', () => {}).once('close', () => void (--remaining === 0 && allCut()))
       socket.write(
         `GET /v1/realtime/subscribe?channels=${channel} HTTP/1.1\r\nHost: ${hostname}\r\nCookie: ${alice.headers.cookie}\r\n\r\n`,
       )
-      let begun = ''
-      while (!begun.includes('event: subscribed'))
-        begun += String((await once(socket, 'readable'), socket.read() as Buffer | null) ?? '')
+      let received = ''
+      while (!received.includes('event: subscribed'))
+        received += String((await once(socket, 'readable'), socket.read() as Buffer | null) ?? '')
       return socket
     }),
   )

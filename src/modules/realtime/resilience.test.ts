@@ -36,7 +36,7 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
         }
       }
       /** Older changes of the account can arrive first. */
-      const told = async (type: string): Promise<void> => {
+      const skipTo = async (type: string): Promise<void> => {
         while ((await next('change')).data.type !== type);
       }
       await next('subscribed')
@@ -44,7 +44,7 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
       await alice.post(`/realtime/${channel}/broadcast`, { event: 'first', data })
       assert.deepEqual((await next('broadcast')).data.data, data)
       await alice.patch('/settings', { time_zone: 'Asia/Tokyo' })
-      await told('settings.updated')
+      await skipTo('settings.updated')
 
       await bus.stop()
       await alice.patch('/settings', { time_zone: 'Europe/Berlin' })
@@ -75,11 +75,11 @@ test('a reader that stops reading is disconnected, and server memory stays bound
   const data = 'x'.repeat(60_000)
   // Kernel buffers hold a few of the 24 megabytes.
   for (let i = 0; i < 400; i++) await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })
-  let taken = 0
-  socket.on('data', (part: Buffer) => (taken += part.length))
+  let receivedBytes = 0
+  socket.on('data', (part: Buffer) => (receivedBytes += part.length))
   socket.on('error', () => {})
   socket.resume()
   await once(socket, 'close')
-  assert.ok(taken < 400 * 60_000, `${taken} bytes`)
+  assert.ok(receivedBytes < 400 * 60_000, `${receivedBytes} bytes`)
   socket.destroy()
 })

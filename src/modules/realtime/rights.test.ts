@@ -36,12 +36,12 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
     next,
     /** Skips other events. */
     async changes(n: number): Promise<SentEvent[]> {
-      const found: SentEvent[] = []
-      while (found.length < n) {
+      const changeEvents: SentEvent[] = []
+      while (changeEvents.length < n) {
         const event = await next()
-        if (event.event === 'change') found.push(event)
+        if (event.event === 'change') changeEvents.push(event)
       }
-      return found
+      return changeEvents
     },
     ended: async () => (await events.next()).done === true,
     async [Symbol.asyncDispose]() {
@@ -103,27 +103,27 @@ test('repeated permission changes are checked one at a time, and the last one ap
         `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'select r.*, c.*%'`,
       )
     ).rowCount!
-  const held = await pool.connect()
+  const client = await pool.connect()
   try {
     // Blocks the access check.
-    await held.query('begin')
-    await held.query('lock table chats in access exclusive mode')
+    await client.query('begin')
+    await client.query('lock table chats in access exclusive mode')
     await allow('agent:read')
     await until(looks, (count) => count > 0)
     for (const more of [['agent:write'], ['agent:read'], []]) await allow(...more)
     assert.equal(await looks(), 1)
   } finally {
-    await held.query('rollback')
-    held.release()
+    await client.query('rollback')
+    client.release()
   }
   /** Whether bob's stream shows an agent before a chat created after it. */
   const hearsOfAgents = async (): Promise<boolean> => {
     await alice.post('/agents', { name: 'Not for bob', workspace_id: workspaceId })
-    const made = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
-    for (let heard = false; ;) {
+    const chatId = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id
+    for (let hasAgentEvent = false; ;) {
       const { event, data } = await bobs.next()
-      heard ||= data.type === 'agent.created'
-      if (event === 'change' && data.resource.id === made) return heard
+      hasAgentEvent ||= data.type === 'agent.created'
+      if (event === 'change' && data.resource.id === chatId) return hasAgentEvent
     }
   }
   await until(hearsOfAgents, (heard) => !heard)
@@ -174,12 +174,12 @@ test('a key receives only what its scopes can read, and a revoked key is disconn
   await using keys = await follow(key, `workspace:${workspaceId}`)
   await alice.post('/chats', { workspace_id: workspaceId })
   const agent = await alice.post('/agents', { name: 'Helper', workspace_id: workspaceId })
-  const [heard] = await keys.changes(1)
-  assert.deepEqual([heard!.data.type, heard!.data.resource.id], ['agent.created', agent.body.data.id])
+  const [change] = await keys.changes(1)
+  assert.deepEqual([change!.data.type, change!.data.resource.id], ['agent.created', agent.body.data.id])
   const chat = (await alice.post('/chats', { workspace_id: workspaceId })).body.data.id as string
   assert.equal((await key.get(`/realtime/subscribe?channels=chat:${chat}`)).status, 404)
-  const held = await alice.key({ workspace_id: workspaceId })
-  assert.equal((await held.get(`/realtime/subscribe?channels=user:${alice.id}`)).status, 404)
+  const limitedKey = await alice.key({ workspace_id: workspaceId })
+  assert.equal((await limitedKey.get(`/realtime/subscribe?channels=user:${alice.id}`)).status, 404)
   await alice.delete(`/api-keys/${key.keyId}`)
   assert.ok(await keys.ended())
 })

@@ -12,7 +12,7 @@ import { type PresenceRow, presence } from './presence-store.ts'
 import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
 
-const MOST_DATA_BYTES = 4_096
+const MAX_DATA_BYTES = 4_096
 /** Maximum concurrent access checks. */
 const LOOKS = 8
 
@@ -33,8 +33,8 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
   async heartbeat(ctx, { channel: words, data }) {
     const readable = await channelOf(ctx, words)
     checkMaySend(readable)
-    if (data && Buffer.byteLength(JSON.stringify(data)) > MOST_DATA_BYTES)
-      refuse('invalid_parameter', { param: 'data', message: `\`data\` can have up to ${MOST_DATA_BYTES} bytes.` })
+    if (data && Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES)
+      refuse('invalid_parameter', { param: 'data', message: `\`data\` can have up to ${MAX_DATA_BYTES} bytes.` })
     const channel = readable.channel.name
     const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
     if (row.joined) tell(ctx.engine.hub, row, 'joined')
@@ -43,15 +43,15 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
 
   async present(ctx, { channel: words, user_id, cursor, limit }) {
     const { channel } = await channelOf(ctx, words)
-    const of = { channel: channel.name, user_id }
-    const before = positionOf('presence', of, cursor)
+    const filters = { channel: channel.name, user_id }
+    const before = positionOf('presence', filters, cursor)
     const rows = await presence.list(ctx.db, {
       channel: channel.name,
       userId: user_id,
       before: (before?.[0] as Id) ?? null,
       limit: limit + 1,
     })
-    return pageOf(rows, limit, ({ id }) => cursorOf('presence', of, [id]), show)
+    return pageOf(rows, limit, ({ id }) => cursorOf('presence', filters, [id]), show)
   },
 })
 
@@ -102,18 +102,21 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
     .select(['id', 'workspace_id', 'status'])
     .where(sql<boolean>`id = any(${ids}::ulid[])`)
     .execute()
-  const doubted = new Set<Reader>()
+  const changedReaders = new Set<Reader>()
   const places = new Map(rows.map((row) => [row.id, row]))
   for (const id of ids)
     for (const reader of hub.readers(`chat:${id}`)) {
-      const held = reader.channels.get(`chat:${id}`)
+      const readableChannel = reader.channels.get(`chat:${id}`)
       const place = places.get(id)
-      if (held?.workspaceId !== place?.workspace_id || (held?.shared && place?.status === 'trashed'))
-        doubted.add(reader)
+      if (
+        readableChannel?.workspaceId !== place?.workspace_id ||
+        (readableChannel?.shared && place?.status === 'trashed')
+      )
+        changedReaders.add(reader)
     }
-  const left = [...doubted]
+  const remaining = [...changedReaders]
   const lane = async (): Promise<void> => {
-    for (let reader = left.pop(); reader; reader = left.pop()) await reader.doubt()
+    for (let reader = remaining.pop(); reader; reader = remaining.pop()) await reader.doubt()
   }
   await Promise.all(Array.from({ length: LOOKS }, lane))
 }

@@ -8,7 +8,7 @@ import type { HasHub, Hub } from './hub.ts'
 import { Reader, type Start } from './reader.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_CHANNELS = 100
+const MAX_CHANNELS = 100
 
 /** Throws before the stream starts. Channels that later become unreadable get `revoked`. */
 export async function subscribe(
@@ -21,30 +21,30 @@ export async function subscribe(
 }
 
 async function readableOnes(ctx: Context, words: string): Promise<Map<string, Readable>> {
-  const asked = [...new Set(words.split(',').map((name) => name.trim()))].filter(Boolean)
-  if (asked.length === 0)
+  const names = [...new Set(words.split(',').map((name) => name.trim()))].filter(Boolean)
+  if (names.length === 0)
     return refuse('invalid_parameter', {
       param: 'channels',
       message: 'Name at least one channel, such as `user:<id>`.',
     })
-  if (asked.length > MOST_CHANNELS)
+  if (names.length > MAX_CHANNELS)
     return refuse('invalid_parameter', {
       param: 'channels',
-      message: `A stream can have up to ${MOST_CHANNELS} channels.`,
+      message: `A stream can have up to ${MAX_CHANNELS} channels.`,
     })
-  const found = new Map<string, Readable>()
-  for (const name of asked) {
+  const channels = new Map<string, Readable>()
+  for (const name of names) {
     const channel = parseChannel(name)
-    const mine = channel && (await readable(ctx, channel))
-    if (!mine)
+    const readableChannel = channel && (await readable(ctx, channel))
+    if (!readableChannel)
       return refuse('not_found', {
         param: 'channels',
         message: unknownChannel(name),
         details: { channel: shorten(name, 130) },
       })
-    found.set(mine.channel.name, mine)
+    channels.set(readableChannel.channel.name, readableChannel)
   }
-  return found
+  return channels
 }
 
 async function startOf(

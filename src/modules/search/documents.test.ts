@@ -54,11 +54,11 @@ test('search and grep find words in every document type, and unreadable document
   }
   for (const [name, [bytes]] of Object.entries(unreadable)) await put(alice, name, bytes)
 
-  const found = await until(
+  const foundHits = await until(
     async () => (await alice.get('/search?q=axolotl&limit=100')).body.data as { id: string }[],
     (hits) => hits.length === ids.size,
   )
-  assert.deepEqual(found.map(({ id }) => id).toSorted(), [...ids.values()].toSorted())
+  assert.deepEqual(foundHits.map(({ id }) => id).toSorted(), [...ids.values()].toSorted())
   const grep = await until(
     async () => (await alice.get('/drive/grep?pattern=axolotl&mode=count')).body,
     ({ skipped_files }) => skipped_files.every(({ reason }: { reason: string }) => reason !== 'not_indexed_yet'),

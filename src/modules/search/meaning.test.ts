@@ -111,11 +111,11 @@ test('Gemini uses its own protocol, and a free local engine is chosen automatica
     const costs = usage.map(({ cost_usd }: { cost_usd: number }) => cost_usd > 0)
     assert.deepEqual(new Set(costs), new Set([!('OLLAMA_HOST' in environment)]))
   }
-  const asked = ollama.requests.length
+  const requestCount = ollama.requests.length
   await using off = await testServer({ environment: { OLLAMA_HOST: ollama.origin, UK_EMBEDDING_MODEL: 'off' } })
   const bob = await off.person('Bob')
   assert.deepEqual((await ask(bob, { q: 'feline' })).body.degraded, ['semantic: no embedding model is configured'])
-  assert.ok(ollama.requests.slice(asked).every(({ path }) => path !== '/v1/embeddings'))
+  assert.ok(ollama.requests.slice(requestCount).every(({ path }) => path !== '/v1/embeddings'))
 })
 
 test('after the embedding model changes, earlier documents are found by meaning again', async () => {
@@ -124,7 +124,7 @@ test('after the embedding model changes, earlier documents are found by meaning 
   await using database = await testDatabase()
   const first = { OPENAI_API_KEY: embedder.key, OPENAI_BASE_URL: `${embedder.origin}/v1` }
   const next = { GEMINI_API_KEY: gemini.key, GEMINI_BASE_URL: `${gemini.origin}/v1beta` }
-  const found = async (who: Pick<Caller, 'get'>) => {
+  const findIds = async (who: Pick<Caller, 'get'>) => {
     let ids: string[] = []
     for (const until = Date.now() + PATIENCE_MS; ids.length < 2 && Date.now() < until; await sleep(50))
       ids = (await ask(who, { q: 'feline', mode: 'semantic' })).body.data.map(({ id }: { id: string }) => id)
@@ -139,11 +139,11 @@ test('after the embedding model changes, earlier documents are found by meaning 
     const file = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(words[0]!), 'a.txt')
     await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from(words[1]!), 'b.txt')
     Object.assign(at, { before: file.body.data.id, ...(await alice.key()), workspaceId: alice.workspaceId })
-    assert.equal((await found(alice))[0], at.before)
+    assert.equal((await findIds(alice))[0], at.before)
   }
   const environment = { ...first, ...next, UK_EMBEDDING_MODEL: 'google/gemini-embedding-001' }
   await using server = await testServer({ database, environment })
   const alice = caller(server.origin, { authorization: `Bearer ${at.key}` })
   await upload(alice, { workspace_id: at.workspaceId }, Buffer.from(words[2]!), 'c.txt')
-  assert.equal((await found(alice))[0], at.before)
+  assert.equal((await findIds(alice))[0], at.before)
 })

@@ -65,13 +65,16 @@ test('a user finds their files, notes, repositories, chats, messages and agents,
   const agent = (await alice.post('/agents', { name: 'Barista', system_prompt: 'You pour with a gooseneck.' })).body
     .data.id
   const chat = (await alice.post('/chats', { title: 'About samovars' })).body.data.id
-  const sent = await alice.post(`/chats/${chat}/messages`, { model: 'sim/echo', content: 'Where is the gaiwan lid?' })
-  const found = await soon(alice, { q: 'gaiwan' }, (hits) => hits.length === 2)
+  const response = await alice.post(`/chats/${chat}/messages`, {
+    model: 'sim/echo',
+    content: 'Where is the gaiwan lid?',
+  })
+  const gaiwanHits = await soon(alice, { q: 'gaiwan' }, (hits) => hits.length === 2)
   assert.deepEqual(
-    found.map(({ type }) => type),
+    gaiwanHits.map(({ type }) => type),
     ['message', 'message'],
   )
-  assert.ok(found.some(({ id }) => id === sent.body.data.id))
+  assert.ok(gaiwanHits.some(({ id }) => id === response.body.data.id))
 
   const [oolong] = await soon(alice, { q: 'run oolong' }, (hits) => hits.length > 0)
   assert.deepEqual([oolong!.type, oolong!.id, oolong!.title], ['note', note, 'monday.md'])
@@ -156,15 +159,15 @@ test('text in a PDF is found by search and grep, and result pages have no duplic
 
   for (let i = 0; i < 7; i++) await put(alice, `n${i}.txt`, `capybara ${'x '.repeat(i)}`)
   await soon(alice, { q: 'capybara' }, (hits) => hits.length === 7)
-  const seen: string[] = []
+  const ids: string[] = []
   let cursor: string | null = null
   do {
     const { hits, body } = await search(alice, { q: 'capybara', limit: '3', ...(cursor && { cursor }) })
-    seen.push(...hits.map(({ id }) => id))
+    ids.push(...hits.map(({ id }) => id))
     cursor = body.pagination.next_cursor
   } while (cursor)
-  assert.equal(new Set(seen).size, 7)
-  assert.equal(seen.length, 7)
+  assert.equal(new Set(ids).size, 7)
+  assert.equal(ids.length, 7)
 })
 
 test('shared resources and folder contents are found until the share is revoked', async () => {
@@ -178,16 +181,16 @@ test('shared resources and folder contents are found until the share is revoked'
   await soon(alice, { q: 'axolotl' }, (hits) => hits.length === 2)
   assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
   const share = { resource_type: 'folder', resource_id: shelf, grantee: { email: bob.email }, access: 'view' }
-  const made = await alice.post('/shares', share)
-  assert.equal(made.status, 201, made.text)
-  await bob.post('/invitations/accept', { token: made.body.data.token })
+  const shareResponse = await alice.post('/shares', share)
+  assert.equal(shareResponse.status, 201, shareResponse.text)
+  await bob.post('/invitations/accept', { token: shareResponse.body.data.token })
   assert.deepEqual(
     (await search(bob, { q: 'axolotl' })).hits.map(({ id }) => id),
     [deep],
   )
   const narrow = await bob.key({ scopes: ['search:read', 'chat:read'] })
   assert.deepEqual((await search(narrow, { q: 'axolotl' })).hits, [])
-  await alice.delete(`/shares?share_id=${made.body.data.id}`)
+  await alice.delete(`/shares?share_id=${shareResponse.body.data.id}`)
   assert.deepEqual((await search(bob, { q: 'axolotl' })).hits, [])
 })
 

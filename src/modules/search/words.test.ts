@@ -17,7 +17,7 @@ const put = async (who: Person, name: string, text: string): Promise<string> =>
 const indexed = (who: Person, marker: string, count = 1) =>
   until(
     () => ids(who, marker),
-    (found) => found.length >= count,
+    (hits) => hits.length >= count,
   )
 
 const copied =
@@ -49,8 +49,8 @@ test('copied identifiers are found whole and by each word and number, in files, 
     'ord-2031-552',
   ])
   for (const q of queries) {
-    const found = await ids(alice, q)
-    for (const id of [file, agent, chat, message]) assert.ok(found.includes(id), `${q} finds ${id}`)
+    const hitIds = await ids(alice, q)
+    for (const id of [file, agent, chat, message]) assert.ok(hitIds.includes(id), `${q} finds ${id}`)
   }
   for (const q of ['ORD-2031-5521', '5520-2031', '10.20.30.41', 'roe.jane@example.net', 'v4.6.5', 'exit-128'])
     assert.ok(!(await ids(alice, q, 'file')).includes(file), q)
@@ -89,7 +89,7 @@ test('generated identifiers are found whole, rank before other spellings, and ma
   await using server = await testServer({ environment: { UK_LIMIT_SEARCHES: '0', UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   const all = [...identifiers(30)]
-  const made: { one: string; exact: string; other: string }[] = []
+  const testCases: { one: string; exact: string; other: string }[] = []
   for (const [i, one] of all.entries()) {
     const exact = await put(alice, `x${i}.txt`, `The number is ${one} and marker${i} stays.`)
     // The same words with another sign between them, written later.
@@ -98,13 +98,13 @@ test('generated identifiers are found whole, rank before other spellings, and ma
       `y${i}.txt`,
       `${one.replace(/[^a-z0-9]/gi, (sign) => (sign === '~' ? '^' : '~'))} ${one.replace(/[^a-z0-9]/gi, ' ')}`,
     )
-    made.push({ one, exact, other })
+    testCases.push({ one, exact, other })
   }
   await indexed(alice, `marker${all.length - 1}`)
   await indexed(alice, `y${all.length - 1}`)
-  for (const { one, exact } of made) {
-    const found = await ids(alice, one)
-    assert.equal(found[0], exact, `${one} is found first among ${found.length}`)
+  for (const { one, exact } of testCases) {
+    const hitIds = await ids(alice, one)
+    assert.equal(hitIds[0], exact, `${one} is found first among ${hitIds.length}`)
     for (const run of runsOf(one)) assert.ok((await ids(alice, run)).includes(exact), `${run} finds ${one}`)
   }
 })
@@ -188,7 +188,7 @@ test('rows of an older server stay searchable, and match all their words once re
     await server.app.engine.jobs.add(server.app.engine.postgres, 'search.renew', {})
     await until(
       () => ids(alice, 'ord-2031-5520 orleans'),
-      (found) => found[0] === file,
+      (hitIds) => hitIds[0] === file,
     )
     const { rows } = await pool.query('select words_version from search_rows where id = $1', [file])
     assert.deepEqual(rows, [{ words_version: 2 }])

@@ -60,16 +60,16 @@ const grantee = z
     'Exactly one of `user_id`, `email` and `workspace_id`. `user_id` must be a member of one of your workspaces, otherwise the response is 404. `email` can be any address.',
   )
 
-const named = {
+const selector = {
   share_id: id.optional().describe('The share. Alternatively, name the resource and its grantee.'),
   resource_type: type.optional(),
   resource_id: id.optional(),
   grantee: grantee.optional(),
 }
 const namedInQuery = {
-  share_id: named.share_id,
-  resource_type: named.resource_type,
-  resource_id: named.resource_id,
+  share_id: selector.share_id,
+  resource_type: selector.resource_type,
+  resource_id: selector.resource_id,
   user_id: id.optional().describe('The grantee.'),
   email: email.optional().describe('The grantee.'),
   workspace_id: id.optional().describe('The grantee.'),
@@ -108,7 +108,7 @@ export const shares = area(
       summary: 'Change the access of a share',
       scope: 'share:write',
       consent: 'person',
-      body: { ...named, access },
+      body: { ...selector, access },
       reply: one(Share),
       errors: ['insufficient_role', 'not_found', 'missing_parameter'],
     }),
@@ -117,7 +117,7 @@ export const shares = area(
       scope: 'share:write',
       consent: 'person',
       query: namedInQuery,
-      body: named,
+      body: selector,
       reply: deleted,
       errors: ['insufficient_role', 'not_found', 'missing_parameter'],
     }),

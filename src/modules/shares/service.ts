@@ -24,9 +24,9 @@ import { type Grantee, type NamedShare, shareStore } from './store.ts'
 const kinds = ['chat', 'agent', 'file', 'folder'] as const
 
 /** Maximum shares per resource. */
-const MOST = 1_000
+const MAX_SHARES = 1_000
 
-interface Named {
+interface ShareSelector {
   share_id?: Id | undefined
   resource_type?: SharedType | undefined
   resource_id?: Id | undefined
@@ -66,8 +66,11 @@ export const shareService = implement(shares, {
     const handed = 'email' in grantee ? newClaimToken() : null
     const mailed = handed !== null && canMail(ctx.engine) ? newClaimToken() : null
     const row = await changeRights(ctx, async (ctx) => {
-      if ((await shareStore.count(ctx.db, resource_id)) >= MOST)
-        refuse('limit_reached', { message: `A resource can be shared up to ${MOST} times.`, details: { limit: MOST } })
+      if ((await shareStore.count(ctx.db, resource_id)) >= MAX_SHARES)
+        refuse('limit_reached', {
+          message: `A resource can be shared up to ${MAX_SHARES} times.`,
+          details: { limit: MAX_SHARES },
+        })
       const inserted = await shareStore.insert(ctx.db, {
         id,
         resource_id,
@@ -79,11 +82,11 @@ export const shareService = implement(shares, {
         created_by: ctx.principal.accountId,
       })
       if (!inserted) {
-        const there = await shareStore.find(ctx.db, resource_id, grantee)
+        const existing = await shareStore.find(ctx.db, resource_id, grantee)
         refuse('already_exists', {
           param: 'grantee',
           message: 'This is already shared with them. Use `PATCH /shares` to change the access.',
-          details: { share_id: there?.id, access: there?.access },
+          details: { share_id: existing?.id, access: existing?.access },
         })
       }
       const row = (await shareStore.get(ctx.db, id))!
@@ -115,9 +118,9 @@ export const shareService = implement(shares, {
       checkWritable((await resourceFor(ctx, row.resource_type, row.resource_id, access)).place)
       if (row.access === access) return showShare(row)
       await shareStore.update(ctx.db, row.id, { access })
-      const after = (await shareStore.get(ctx.db, row.id))!
-      await tell(ctx, 'share.updated', after, { before: row.access })
-      return showShare(after)
+      const updated = (await shareStore.get(ctx.db, row.id))!
+      await tell(ctx, 'share.updated', updated, { before: row.access })
+      return showShare(updated)
     }),
 
   async revoke(ctx, { user_id, email, workspace_id, ...which }) {
@@ -173,9 +176,9 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
         message: 'The person who shared this with you can no longer share it. Ask them for access again.',
       })
     await shareStore.update(ctx.db, row.id, { claimed_by: accountId, claimed_at: ctx.now() })
-    const after = (await shareStore.get(ctx.db, row.id))!
-    await tell(ctx, 'share.claimed', after)
-    return showShare(after)
+    const claimedShare = (await shareStore.get(ctx.db, row.id))!
+    await tell(ctx, 'share.claimed', claimedShare)
+    return showShare(claimedShare)
   })
 }
 
@@ -215,10 +218,10 @@ async function resourceFor(
   access: Access,
   own: Scope = 'share:write',
 ): Promise<{ place: Membership; title: string | null }> {
-  const gone: RefusalMore = { param: 'resource_id', message: absent(type) }
-  const found = await shareStore.resource(ctx.db, type, id)
-  if (found === undefined || isHidden(ctx.principal, found)) return refuse('not_found', gone)
-  const place = placeIn(ctx, found.workspace_id, gone)
+  const notFound: RefusalMore = { param: 'resource_id', message: absent(type) }
+  const sharedResource = await shareStore.resource(ctx.db, type, id)
+  if (sharedResource === undefined || isHidden(ctx.principal, sharedResource)) return refuse('not_found', notFound)
+  const place = placeIn(ctx, sharedResource.workspace_id, notFound)
   const { read, write } = scopesOf(type)
   const scope = access === 'edit' ? write : read
   if (!hasScope(ctx.principal, scope))
@@ -228,13 +231,13 @@ async function resourceFor(
     })
   checkPlace(place, scope)
   checkPlace(place, own)
-  if (found.status === 'trashed')
+  if (sharedResource.status === 'trashed')
     refuse('invalid_state', {
       message: `This ${type} is in the trash, so it can’t be shared. Restore it first.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
-  if (own === 'share:write') checkKept(found, 'shared')
-  return { place, title: found.title }
+  if (own === 'share:write') checkKept(sharedResource, 'shared')
+  return { place, title: sharedResource.title }
 }
 
 /** Accepts an account ID only if the caller already knows it, so that sharing doesn't reveal who has an account. */
@@ -252,8 +255,11 @@ async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
   )
 }
 
-async function shareFor(ctx: Context, { share_id, resource_id, resource_type, grantee }: Named): Promise<NamedShare> {
-  const gone = { param: share_id === undefined ? 'resource_id' : 'share_id', message: absent('share') }
+async function shareFor(
+  ctx: Context,
+  { share_id, resource_id, resource_type, grantee }: ShareSelector,
+): Promise<NamedShare> {
+  const notFound = { param: share_id === undefined ? 'resource_id' : 'share_id', message: absent('share') }
   if (share_id === undefined && (resource_id === undefined || grantee === undefined))
     return refuse('missing_parameter', {
       param: 'share_id',
@@ -264,8 +270,8 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
       ? await shareStore.get(ctx.db, share_id)
       : await shareStore.find(ctx.db, resource_id!, grantee!)
   if (row === undefined || (resource_type !== undefined && row.resource_type !== resource_type))
-    return refuse('not_found', gone)
-  if (!isOwn(ctx, row)) placeIn(ctx, row.home, gone)
+    return refuse('not_found', notFound)
+  if (!isOwn(ctx, row)) placeIn(ctx, row.home, notFound)
   return row
 }
 
@@ -275,12 +281,12 @@ function isOwn({ principal }: Context, { account_id, claimed_by }: NamedShare): 
   return account_id === principal.accountId || claimed_by === principal.accountId
 }
 
-function granteeOf(given: {
+function granteeOf(input: {
   user_id?: Id | undefined
   email?: string | undefined
   workspace_id?: Id | undefined
 }): Grantee | null {
-  const { user_id, email, workspace_id } = given
+  const { user_id, email, workspace_id } = input
   if (user_id !== undefined) return { user_id }
   if (email !== undefined) return { email }
   return workspace_id === undefined ? null : { workspace_id }
@@ -298,8 +304,8 @@ async function tell(
   row: NamedShare,
   details: Record<string, unknown> = {},
 ): Promise<void> {
-  const reached = await shareStore.reached(ctx.db, row)
-  await rightsChanged(ctx.db, reached)
+  const accountIds = await shareStore.reached(ctx.db, row)
+  await rightsChanged(ctx.db, accountIds)
   const data = { resource_type: row.resource_type, resource_id: row.resource_id, access: row.access }
   await writeAudit(ctx, {
     action,
@@ -309,7 +315,7 @@ async function tell(
   })
   await ctx.emit({
     type: action,
-    channels: [`workspace:${row.home}`, ...reached.map((id) => `user:${id}`)],
+    channels: [`workspace:${row.home}`, ...accountIds.map((id) => `user:${id}`)],
     resource: { type: 'share', id: row.id },
     data: { id: row.id, workspace_id: row.home, ...data },
   })

@@ -13,9 +13,9 @@ export async function sharerStillMay(
     select role, permissions from members where workspace_id = ${home} and account_id = ${created_by}`.execute(db)
   const [place] = rows
   if (place === undefined) return false
-  const granted = place.permissions && grants(place.permissions)
+  const grantedScopes = place.permissions && grants(place.permissions)
   const { read, write } = scopesOf(resource_type)
   return (['share:write', access === 'edit' ? write : read] as const).every(
-    (scope) => atLeast(place.role, roleFor(scope)) && (granted === null || granted.has(scope)),
+    (scope) => atLeast(place.role, roleFor(scope)) && (grantedScopes === null || grantedScopes.has(scope)),
   )
 }

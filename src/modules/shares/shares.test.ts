@@ -22,9 +22,12 @@ test('a shared folder’s contents are readable but not writable, and outsiders 
     .body.data
   assert.equal((await bob.get(`/drive/files/${file.id}`)).status, 404)
 
-  const made = await alice.post('/shares', share('folder', folder.id, { user_id: bob.id }))
-  assert.equal(made.status, 201, made.text)
-  assert.deepEqual([made.body.data.access, made.body.data.status, made.body.data.token], ['view', 'active', null])
+  const created = await alice.post('/shares', share('folder', folder.id, { user_id: bob.id }))
+  assert.equal(created.status, 201, created.text)
+  assert.deepEqual(
+    [created.body.data.access, created.body.data.status, created.body.data.token],
+    ['view', 'active', null],
+  )
   assert.equal((await bob.get(`/drive/files/${file.id}`)).text, 'the plan')
   assert.deepEqual(
     (await bob.get(`/drive/files?parent_id=${inner.id}`)).body.data.map((row: { name: string }) => row.name),
@@ -61,8 +64,8 @@ test('a shared folder’s contents are readable but not writable, and outsiders 
   assert.equal((await alice.get(`/drive/files/${file.id}`)).text, 'another plan')
   assert.equal((await bob.delete(`/drive/files/${file.id}`)).status, 403, 'to trash is for members')
 
-  const gone = await alice.delete(`/shares?resource_type=folder&resource_id=${folder.id}&user_id=${bob.id}`)
-  assert.deepEqual(gone.body, { deleted: true, id: made.body.data.id })
+  const revoked = await alice.delete(`/shares?resource_type=folder&resource_id=${folder.id}&user_id=${bob.id}`)
+  assert.deepEqual(revoked.body, { deleted: true, id: created.body.data.id })
   assert.equal((await bob.get(`/drive/files/${file.id}`)).status, 404)
   assert.deepEqual((await bob.get('/shared-with-me')).body.data, [])
 })
@@ -102,10 +105,10 @@ test('members without chat access don’t see a chat shared with their workspace
     await alice.post('/shares', share('chat', chat.id, { workspace_id }))
     await alice.post('/shares', share('agent', agent.id, { workspace_id }))
   }
-  const told = async (who: typeof alice) =>
+  const sharedTitles = async (who: typeof alice) =>
     (await who.get('/shared-with-me')).body.data.map(({ title }: { title: string }) => title)
-  assert.deepEqual(await told(bob), ['Helper'])
-  assert.deepEqual(await told(carol), ['Helper', 'A secret plan'])
+  assert.deepEqual(await sharedTitles(bob), ['Helper'])
+  assert.deepEqual(await sharedTitles(carol), ['Helper', 'A secret plan'])
   const notified = async (who: typeof alice) =>
     (await who.get('/notifications')).body.data
       .filter(({ type }: { type: string }) => type === 'share.received')
@@ -127,25 +130,25 @@ test('a share with an email address waits for its owner', async () => {
     await server.person('Mallory'),
   ]
   const chat = (await alice.post('/chats', { title: 'Secret' })).body.data
-  const made = await alice.post('/shares', share('chat', chat.id, { email: bob.email.toUpperCase() }))
-  assert.deepEqual([made.status, made.body.data.status], [201, 'pending'], made.text)
-  assert.match(made.body.data.token, /^[\w-]{43}$/)
+  const created = await alice.post('/shares', share('chat', chat.id, { email: bob.email.toUpperCase() }))
+  assert.deepEqual([created.status, created.body.data.status], [201, 'pending'], created.text)
+  assert.match(created.body.data.token, /^[\w-]{43}$/)
   assert.equal(
     (await bob.get(`/chats/${chat.id}`)).status,
     404,
     'an address that anybody can sign up with shows nothing',
   )
   assert.equal((await mallory.post('/invitations/accept', { token: 'x'.repeat(43) })).status, 404)
-  const taken = await bob.post('/invitations/accept', { token: made.body.data.token })
+  const accepted = await bob.post('/invitations/accept', { token: created.body.data.token })
   assert.deepEqual(
-    [taken.status, taken.body.data.resource_id, taken.body.data.status],
+    [accepted.status, accepted.body.data.resource_id, accepted.body.data.status],
     [200, chat.id, 'active'],
-    taken.text,
+    accepted.text,
   )
   assert.equal((await bob.get(`/chats/${chat.id}`)).body.data.title, 'Secret')
-  assert.equal((await mallory.post('/invitations/accept', { token: made.body.data.token })).status, 410)
+  assert.equal((await mallory.post('/invitations/accept', { token: created.body.data.token })).status, 410)
   assert.equal((await mallory.get(`/chats/${chat.id}`)).status, 404)
-  const back = await bob.delete('/shares', { share_id: made.body.data.id })
+  const back = await bob.delete('/shares', { share_id: created.body.data.id })
   assert.equal(back.status, 200, 'who has a share may give it back')
   assert.equal((await bob.get(`/chats/${chat.id}`)).status, 404)
 })
@@ -217,9 +220,9 @@ test('sharing needs write access: viewers, members without share:write and archi
   })
   assert.deepEqual(await refused(bob, outside), [403, 'insufficient_role'], 'permissions narrow sharing too')
   assert.equal((await bob.get(`/shares?resource_type=agent&resource_id=${agent.id}`)).status, 403)
-  const made = (await alice.post('/shares', outside)).body.data
-  assert.equal((await bob.patch('/shares', { share_id: made.id, access: 'edit' })).status, 403)
-  assert.equal((await bob.delete('/shares', { share_id: made.id })).status, 403)
+  const outsideShare = (await alice.post('/shares', outside)).body.data
+  assert.equal((await bob.patch('/shares', { share_id: outsideShare.id, access: 'edit' })).status, 403)
+  assert.equal((await bob.delete('/shares', { share_id: outsideShare.id })).status, 403)
 
   const readers = await together(alice, carol, 'viewer')
   await alice.post('/shares', share('agent', agent.id, { workspace_id: readers }, 'edit'))
@@ -229,9 +232,9 @@ test('sharing needs write access: viewers, members without share:write and archi
   assert.equal((await carol.patch(`/agents/${agent.id}`, { name: 'Ours' })).status, 200)
 
   const own = (await alice.post('/agents', { name: 'Own' })).body.data
-  const given = (await alice.post('/shares', share('agent', own.id, { user_id: bob.id }))).body.data
-  const held = await bob.key({ scopes: ['share:write', 'agent:write'], workspace_id: bob.workspaceId })
-  assert.equal((await held.delete('/shares', { share_id: given.id })).status, 404, 'a key of one workspace')
+  const ownShare = (await alice.post('/shares', share('agent', own.id, { user_id: bob.id }))).body.data
+  const limitedKey = await bob.key({ scopes: ['share:write', 'agent:write'], workspace_id: bob.workspaceId })
+  assert.equal((await limitedKey.delete('/shares', { share_id: ownShare.id })).status, 404, 'a key of one workspace')
   await alice.post(`/workspaces/${team}/archive`)
   assert.deepEqual(await refused(alice, share('agent', agent.id, { email: 'y@example.com' })), [409, 'invalid_state'])
 })
@@ -247,20 +250,20 @@ test('a user sees the shares they gave while they are in the workspace, and othe
     share('agent', agent.id, { user_id: bob.id }, 'edit'),
   ])
     assert.equal((await alice.post('/shares', body)).status, 201)
-  const given = async (by: { get: typeof alice.get } = alice) =>
+  const listGiven = async (by: { get: typeof alice.get } = alice) =>
     (await by.get('/v1/app/shares')).body.data.map((row: any) => [row.title, row.grantee.email ?? row.grantee.name])
   const views = ['Views', 'carol@example.com']
   assert.deepEqual(
-    (await given()).map(([title]: string[]) => title),
+    (await listGiven()).map(([title]: string[]) => title),
     ['Clerk', 'Views'],
   )
-  assert.deepEqual(await given(bob), [])
+  assert.deepEqual(await listGiven(bob), [])
   const key = await alice.key({ scopes: ['share:read', 'chat:read'] })
-  assert.deepEqual(await given(key), [views], 'a key that reads no agents')
+  assert.deepEqual(await listGiven(key), [views], 'a key that reads no agents')
   assert.equal((await alice.delete(`/workspaces/${team}/members/${alice.id}`)).status, 200)
-  assert.deepEqual(await given(), [views])
+  assert.deepEqual(await listGiven(), [views])
   await alice.delete(`/chats/${chat.id}`)
-  assert.deepEqual(await given(), [])
+  assert.deepEqual(await listGiven(), [])
 })
 
 async function together(
@@ -287,14 +290,14 @@ test('an unclaimed link stops working when its creator can no longer share, and 
   await bob.post('/invitations/accept', { token: invited.body.data.token })
   const file = (await alice.post('/drive/files', { workspace_id: team, name: 'a.txt', content: 'the plan' })).body.data
   const linkFor = async (email: string, access: string) => {
-    const made = await bob.post('/shares', share('file', file.id, { email }, access))
-    assert.equal(made.status, 201, made.text)
-    return made.body.data.token
+    const created = await bob.post('/shares', share('file', file.id, { email }, access))
+    assert.equal(created.status, 201, created.text)
+    return created.body.data.token
   }
-  const [taken, late] = [await linkFor(carol.email, 'view'), await linkFor('mallory@example.com', 'edit')]
+  const [claimedLink, late] = [await linkFor(carol.email, 'view'), await linkFor('mallory@example.com', 'edit')]
   const look = async () => (await dave.post('/invitations/preview', { token: late })).body.data
   const take = (token: string) => dave.post('/invitations/accept', { token })
-  assert.equal((await carol.post('/invitations/accept', { token: taken })).status, 200)
+  assert.equal((await carol.post('/invitations/accept', { token: claimedLink })).status, 200)
   assert.deepEqual([(await look()).status, (await look()).title], ['pending', 'a.txt'])
 
   await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' })

@@ -10,7 +10,7 @@ export type Grantee = { user_id: Id } | { email: string } | { workspace_id: Id }
 /** A share with the resource's workspace and display names. */
 export type NamedShare = ShareRow & { home: Id; grantee_name: string | null; shared_by: string | null }
 
-const named = sql`select s.*, r.workspace_id as home, coalesce(ga.name, gw.name) as grantee_name, by.name as shared_by`
+const selectShares = sql`select s.*, r.workspace_id as home, coalesce(ga.name, gw.name) as grantee_name, by.name as shared_by`
 const joins = sql`join resources r on r.id = s.resource_id
   left join accounts ga on ga.id = coalesce(s.account_id, s.claimed_by) left join workspaces gw on gw.id = s.workspace_id
   left join accounts by on by.id = s.created_by`
@@ -32,7 +32,7 @@ export interface SharedResource {
 
 export const shareStore = {
   async list(db: Db, resourceId: Id, before: Id | null, limit: number): Promise<NamedShare[]> {
-    const { rows } = await sql<NamedShare>`${named} from shares s ${joins}
+    const { rows } = await sql<NamedShare>`${selectShares} from shares s ${joins}
       where s.resource_id = ${resourceId} ${before === null ? sql`` : sql`and s.id < ${before}`}
       order by s.id desc limit ${limit}`.execute(db)
     return rows
@@ -46,19 +46,19 @@ export const shareStore = {
   },
 
   async get(db: Db, id: Id): Promise<NamedShare | undefined> {
-    const { rows } = await sql<NamedShare>`${named} from shares s ${joins} where s.id = ${id}`.execute(db)
+    const { rows } = await sql<NamedShare>`${selectShares} from shares s ${joins} where s.id = ${id}`.execute(db)
     return rows[0]
   },
 
   async find(db: Db, resourceId: Id, grantee: Grantee): Promise<NamedShare | undefined> {
-    const { rows } = await sql<NamedShare>`${named} from shares s ${joins}
+    const { rows } = await sql<NamedShare>`${selectShares} from shares s ${joins}
       where s.resource_id = ${resourceId} and ${isFor(grantee)}`.execute(db)
     return rows[0]
   },
 
   async byToken(db: Db, tokenHash: Buffer): Promise<NamedShare | undefined> {
     const { rows } =
-      await sql<NamedShare>`${named} from shares s ${joins} where ${tokenHash} in (s.token_hash, s.mail_token_hash) for update of s`.execute(
+      await sql<NamedShare>`${selectShares} from shares s ${joins} where ${tokenHash} in (s.token_hash, s.mail_token_hash) for update of s`.execute(
         db,
       )
     return rows[0]
@@ -114,7 +114,7 @@ export const shareStore = {
       (type) => sql`(s.resource_type = ${type} and (s.workspace_id is null
         or s.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[])))`,
     )
-    const { rows } = await sql<NamedShare>`${named} from ${sharesOf(principal, 'share:read')} s ${joins}
+    const { rows } = await sql<NamedShare>`${selectShares} from ${sharesOf(principal, 'share:read')} s ${joins}
       where r.status <> 'trashed' and (${readable.length === 0 ? sql`false` : sql.join(readable, sql` or `)})
         ${before === null ? sql`` : sql`and s.id < ${before}`}
       order by s.id desc limit ${limit}`.execute(db)
@@ -131,7 +131,7 @@ export const shareStore = {
       (type) => sql`(s.resource_type = ${type}
         and r.workspace_id = any(${reachableWorkspaces(principal, scopesOf(type).read)}::ulid[]))`,
     )
-    const { rows } = await sql<NamedShare>`${named} from shares s ${joins}
+    const { rows } = await sql<NamedShare>`${selectShares} from shares s ${joins}
       where s.created_by = ${principal.accountId} and r.status <> 'trashed'
         and r.workspace_id = any(${reachableWorkspaces(principal, 'share:read')}::ulid[])
         and (${readable.length === 0 ? sql`false` : sql.join(readable, sql` or `)})

@@ -11,8 +11,8 @@ import { endpointStore } from './store.ts'
 export const webhookConsumer = (engine: Engine): Consumer => ({
   name: 'webhooks',
   async sift(db) {
-    const heard = await endpointStore.heard(db)
-    return ({ channels }) => heard.size > 0 && channels.some((channel) => heard.has(channel))
+    const activeChannels = await endpointStore.heard(db)
+    return ({ channels }) => activeChannels.size > 0 && channels.some((channel) => activeChannels.has(channel))
   },
   async handle(event) {
     const { db } = engine.postgres
@@ -20,7 +20,7 @@ export const webhookConsumer = (engine: Engine): Consumer => ({
       .filter((channel) => channel.startsWith('workspace:'))
       .map((channel) => channel.slice(10))
     const scope = engine.events.scopeOf(event.type, event.resource_type)
-    let some = false
+    let hasDeliveries = false
     for (const endpoint of await endpointStore.enabledIn(db, workspaces)) {
       if (!matches(endpoint.events, event.type)) continue
       if (scope !== null && endpoint.scopes !== null && !endpoint.scopes.includes(scope)) continue
@@ -34,9 +34,9 @@ export const webhookConsumer = (engine: Engine): Consumer => ({
         payload: payloadOf(event, endpoint.workspace_id),
         redelivery_of: null,
       }
-      if (await deliveryStore.insert(db, row)) some = true
+      if (await deliveryStore.insert(db, row)) hasDeliveries = true
     }
-    if (some) engine.bus.poke('webhooks')
+    if (hasDeliveries) engine.bus.poke('webhooks')
   },
 })
 

@@ -123,11 +123,11 @@ export const deliveryStore = {
     attempt: Attempt,
     to: { status: 'succeeded' | 'failed' } | { again: number },
   ): Promise<void> => {
-    const over = 'status' in to
+    const isSettled = 'status' in to
     await sql`update webhook_deliveries set attempts = attempts || ${JSON.stringify([attempt])}::jsonb,
-        status = ${over ? to.status : 'waiting'},
-        due_at = ${over ? null : sql`clock_timestamp() + make_interval(secs => ${to.again})`},
-        completed_at = ${over ? sql`now()` : null}, updated_at = ${nextTime}
+        status = ${isSettled ? to.status : 'waiting'},
+        due_at = ${isSettled ? null : sql`clock_timestamp() + make_interval(secs => ${to.again})`},
+        completed_at = ${isSettled ? sql`now()` : null}, updated_at = ${nextTime}
       where id = ${id} and status = 'waiting'`.execute(db)
   },
 

@@ -30,11 +30,11 @@ test('unresponsive receivers of one account, in any number of workspaces, use a 
     most = Math.max(most, ++pending)
     request.socket.once('close', () => pending--)
   })
-  const heard = Promise.withResolvers<void>()
+  const received = Promise.withResolvers<void>()
   await using quick = await listen((request, response) => {
     request.resume().on('end', () => {
       response.end()
-      heard.resolve()
+      received.resolve()
     })
   })
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
@@ -50,6 +50,6 @@ test('unresponsive receivers of one account, in any number of workspaces, use a 
   await becomes(() => pending, SHARE)
   const own = await endpoint(alice, alice.workspaceId, quick.url)
   assert.equal((await alice.post(`/webhook-endpoints/${own}/test`)).status, 200)
-  await heard.promise
+  await received.promise
   assert.equal(most, SHARE)
 })

@@ -38,8 +38,8 @@ export async function disable(
  * Disables endpoints that this account created in the period, because its owner recovered the account. Returns how
  * many.
  */
-export async function disableWebhooksOf(db: Db, accountId: Id, made: Span): Promise<number> {
-  const ids = await endpointStore.enabledOf(db, accountId, made)
+export async function disableWebhooksOf(db: Db, accountId: Id, period: Span): Promise<number> {
+  const ids = await endpointStore.enabledOf(db, accountId, period)
   for (const id of ids) {
     const row = await endpointStore.disable(db, id, 'account_recovered')
     await deliveryStore.cancelWaiting(db, id)

@@ -74,10 +74,10 @@ test('private addresses are rejected, strangers get 404, members get 403, and ev
     (await dora.post('/webhook-endpoints', { name: 'x', url: 'http://10.0.0.1/', events: ['*'] })).body.error.param,
     'url',
   )
-  const made = await dora.post('/webhook-endpoints', { name: 'x', url: 'https://127.0.0.1:1/', events: ['*'] })
-  await dora.post(`/webhook-endpoints/${made.body.data.id}/test`, {})
+  const created = await dora.post('/webhook-endpoints', { name: 'x', url: 'https://127.0.0.1:1/', events: ['*'] })
+  await dora.post(`/webhook-endpoints/${created.body.data.id}/test`, {})
   for (;;) {
-    const [delivery] = (await dora.get(`/webhook-endpoints/${made.body.data.id}/deliveries`)).body.data
+    const [delivery] = (await dora.get(`/webhook-endpoints/${created.body.data.id}/deliveries`)).body.data
     if (delivery.attempts.length > 0) {
       assert.equal(delivery.attempts[0].error, '127.0.0.1 resolves to a private or reserved address.')
       break
@@ -89,13 +89,13 @@ test('private addresses are rejected, strangers get 404, members get 403, and ev
   const { body } = await alice.post(`/workspaces/${workspaceId}/invitations`, { email: bob.email, role: 'member' })
   await bob.post('/invitations/accept', { token: body.data.token })
   await using hook = await receiver()
-  const wanted = { workspace_id: workspaceId, name: 'x', url: hook.url, events: ['*'] }
-  const member = await bob.post('/webhook-endpoints', wanted)
+  const endpointInput = { workspace_id: workspaceId, name: 'x', url: hook.url, events: ['*'] }
+  const member = await bob.post('/webhook-endpoints', endpointInput)
   assert.deepEqual([member.status, member.body.error.code], [403, 'insufficient_role'])
-  const odd = await alice.post('/webhook-endpoints', { ...wanted, events: ['chat.exploded'] })
+  const odd = await alice.post('/webhook-endpoints', { ...endpointInput, events: ['chat.exploded'] })
   assert.deepEqual([odd.status, odd.body.error.param], [400, 'events'])
   const key = await alice.key({ scopes: ['workspace:write', 'agent:read'] })
-  assert.equal((await key.post('/webhook-endpoints', wanted)).status, 201)
+  assert.equal((await key.post('/webhook-endpoints', endpointInput)).status, 201)
   await alice.post('/chats', { workspace_id: workspaceId })
   await alice.post('/agents', { name: 'Helper', workspace_id: workspaceId })
   let got = JSON.parse((await hook.next()).body)
@@ -110,18 +110,18 @@ test('a user who changes another’s webhook URL receives only events they can r
     const body = { name: 'All', url: 'https://127.0.0.1:9/a', events: ['chat.*'] }
     return (await alice.post('/webhook-endpoints', body)).body.data.id
   }
-  const [kept, turned] = [await make(), await make()]
+  const [keptEndpoint, changedEndpoint] = [await make(), await make()]
   const narrow = await alice.key({ scopes: ['workspace:write'] })
-  const moved = await narrow.patch(`/webhook-endpoints/${turned}`, { url: 'https://127.0.0.1:9/b' })
+  const moved = await narrow.patch(`/webhook-endpoints/${changedEndpoint}`, { url: 'https://127.0.0.1:9/b' })
   assert.equal(moved.status, 200, moved.text)
   await alice.post('/chats', { title: 'Secret' })
-  const sent = async (id: string): Promise<number> =>
+  const deliveryCount = async (id: string): Promise<number> =>
     (await alice.get(`/webhook-endpoints/${id}/deliveries`)).body.data.length
   await until(
-    () => sent(kept),
+    () => deliveryCount(keptEndpoint),
     (count) => count > 0,
   )
-  assert.equal(await sent(turned), 0)
+  assert.equal(await deliveryCount(changedEndpoint), 0)
 })
 
 test('an endpoint sends only what its creator can still read, stops when they lose admin, and can be enabled by another admin', async () => {
@@ -132,8 +132,8 @@ test('an endpoint sends only what its creator can still read, stops when they lo
     const invited = await alice.post(`/workspaces/${workspaceId}/invitations`, { email: person.email, role: 'admin' })
     await person.post('/invitations/accept', { token: invited.body.data.token })
   }
-  const wanted = { workspace_id: workspaceId, name: 'Bob’s', url: hook.url, events: ['chat.*', 'agent.*'] }
-  const { id } = (await bob.post('/webhook-endpoints', wanted)).body.data
+  const endpointInput = { workspace_id: workspaceId, name: 'Bob’s', url: hook.url, events: ['chat.*', 'agent.*'] }
+  const { id } = (await bob.post('/webhook-endpoints', endpointInput)).body.data
   const typeOf = async (): Promise<string> => JSON.parse((await hook.next()).body).type
   await alice.post('/chats', { workspace_id: workspaceId })
   assert.equal(await typeOf(), 'chat.created')

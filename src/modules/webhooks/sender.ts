@@ -25,11 +25,11 @@ export function startSender(engine: Engine): AsyncDisposable {
   const ofAccounts = new Counts()
   const running = new Set<Promise<void>>()
   let taking: Promise<void> | null = null
-  let again = false
+  let hasMore = false
 
   async function take(): Promise<void> {
-    while (again && !stopping.signal.aborted) {
-      again = false
+    while (hasMore && !stopping.signal.aborted) {
+      hasMore = false
       const room = AT_ONCE - running.size
       if (room <= 0) return
       const busy = [...inFlight].filter(([, n]) => n >= PER_ENDPOINT).map(([id]) => id)
@@ -42,7 +42,7 @@ export function startSender(engine: Engine): AsyncDisposable {
         lostSeconds: LOST_SECONDS,
       })
       for (const row of rows) begin(row)
-      if (rows.length === room) again = true
+      if (rows.length === room) hasMore = true
     }
   }
   function begin(row: TakenDelivery): void {
@@ -59,7 +59,7 @@ export function startSender(engine: Engine): AsyncDisposable {
     running.add(work)
   }
   function wake(): void {
-    again = true
+    hasMore = true
     taking ??= take()
       .catch((error: unknown) => engine.log.warn({ error }, 'webhooks cannot be sent right now'))
       .finally(() => {
@@ -111,15 +111,20 @@ async function deliver(engine: Engine, row: DeliveryRow, signal: AbortSignal): P
     await endpointStore.succeeded(db, endpoint.id)
     return await deliveryStore.settle(db, row.id, attempt, { status: 'succeeded' })
   }
-  const again = status === 410 ? null : nextAttempt(row.attempts.length + 1, answer?.retryAfter)
-  await deliveryStore.settle(db, row.id, attempt, again === null ? { status: 'failed' } : { again })
+  const retrySeconds = status === 410 ? null : nextAttempt(row.attempts.length + 1, answer?.retryAfter)
+  await deliveryStore.settle(
+    db,
+    row.id,
+    attempt,
+    retrySeconds === null ? { status: 'failed' } : { again: retrySeconds },
+  )
   const since = await endpointStore.failed(db, endpoint.id)
   const days = since === null ? 0 : (Date.now() - since.getTime()) / 86_400_000
   if (status === 410) await disable(engine, endpoint.id, 'gone')
   else if (days >= FAILING_DAYS) await disable(engine, endpoint.id, 'failing')
 }
 
-interface Posted {
+interface PostResult {
   answer: { status: number; body: string; retryAfter: string | undefined } | null
   error: string | null
 }
@@ -130,7 +135,7 @@ async function post(
   row: DeliveryRow,
   at: Date,
   signal: AbortSignal,
-): Promise<Posted> {
+): Promise<PostResult> {
   const keys = await secretsOf(engine, endpoint, at)
   try {
     const { status, bytes, headers } = await retrieve(engine.outside, {
@@ -162,12 +167,12 @@ async function post(
 /** The current secret and earlier ones that still overlap. */
 async function secretsOf({ postgres, secrets }: Engine, endpoint: EndpointRow, at: Date): Promise<string[]> {
   const { id, secret, previous_secret, previous_expires_at } = endpoint
-  const present = secrets.open(secret, id)
-  if (previous_expires_at === null || previous_expires_at <= at) return [present]
-  const former = await endpointStore.formerSecrets(postgres.db, id, at)
+  const currentSecret = secrets.open(secret, id)
+  if (previous_expires_at === null || previous_expires_at <= at) return [currentSecret]
+  const formerSecrets = await endpointStore.formerSecrets(postgres.db, id, at)
   return [
-    present,
-    ...former.map((one) => secrets.open(one.sealed_secret, one.id)),
+    currentSecret,
+    ...formerSecrets.map((former) => secrets.open(former.sealed_secret, former.id)),
     ...(previous_secret === null ? [] : [secrets.open(previous_secret, id)]),
   ]
 }

@@ -23,9 +23,9 @@ export { disableWebhooksOf } from './responsible.ts'
 export { startSender } from './sender.ts'
 export { webhookSecrets } from './store.ts'
 
-const MOST_ENDPOINTS = 50
+const MAX_ENDPOINTS = 50
 
-const found = finder('webhook_endpoint', async (ctx: Context, id) => {
+const endpointFinder = finder('webhook_endpoint', async (ctx: Context, id) => {
   const row = await endpointStore.get(ctx.db, id)
   return row && { id, workspace_id: row.workspace_id, updated_at: row.updated_at, row }
 })
@@ -64,10 +64,10 @@ export const webhookService = implement(
       const secret = newWebhookSecret()
       const id = newId()
       return ctx.transaction(async (ctx) => {
-        if ((await endpointStore.count(ctx.db, workspaceId)) >= MOST_ENDPOINTS)
+        if ((await endpointStore.count(ctx.db, workspaceId)) >= MAX_ENDPOINTS)
           refuse('limit_reached', {
-            message: `A workspace can have up to ${MOST_ENDPOINTS} webhook endpoints.`,
-            details: { limit: MOST_ENDPOINTS },
+            message: `A workspace can have up to ${MAX_ENDPOINTS} webhook endpoints.`,
+            details: { limit: MAX_ENDPOINTS },
           })
         const row = await endpointStore.insert(ctx.db, {
           id,
@@ -85,15 +85,15 @@ export const webhookService = implement(
       })
     },
 
-    get: (ctx) => show(found.of(ctx).row),
+    get: (ctx) => show(endpointFinder.of(ctx).row),
 
     update(ctx, { id, name, url, events, status }) {
       if (events) checkEvents(ctx, events)
       if (url !== undefined) checkGivenUrl(ctx.engine.config, url)
       return ctx.transaction(async (ctx) => {
         await checkLive(ctx)
-        const { row: before } = found.of(ctx)
-        const turned = status !== undefined && status !== before.status
+        const { row: current } = endpointFinder.of(ctx)
+        const turned = status !== undefined && status !== current.status
         const row = await endpointStore.update(
           ctx.db,
           id,
@@ -126,7 +126,7 @@ export const webhookService = implement(
     async delete(ctx, { id }) {
       await ctx.transaction(async (ctx) => {
         await endpointStore.delete(ctx.db, id)
-        await tell(ctx, 'deleted', found.of(ctx).row)
+        await tell(ctx, 'deleted', endpointFinder.of(ctx).row)
       })
       return { id }
     },
@@ -134,16 +134,18 @@ export const webhookService = implement(
     rotate_secret(ctx, { id, overlap_seconds }) {
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
-        const before = (await endpointStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+        const current = (await endpointStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
         const ends = new Date(ctx.now().getTime() + overlap_seconds * 1000)
-        const former = overlap_seconds === 0 ? [] : formerOf(ctx, before, ends)
-        await endpointStore.retire(ctx.db, id, former)
-        const left = await endpointStore.formerSecrets(ctx.db, id, ctx.now())
+        const formerSecrets = overlap_seconds === 0 ? [] : retireSecrets(ctx, current, ends)
+        await endpointStore.retire(ctx.db, id, formerSecrets)
+        const activeSecrets = await endpointStore.formerSecrets(ctx.db, id, ctx.now())
         const row = await endpointStore.update(ctx.db, id, {
           secret: ctx.engine.secrets.seal(secret, id),
           previous_secret: null,
           previous_expires_at:
-            left.length === 0 ? null : new Date(Math.max(...left.map((one) => one.expires_at.getTime()))),
+            activeSecrets.length === 0
+              ? null
+              : new Date(Math.max(...activeSecrets.map((one) => one.expires_at.getTime()))),
         })
         if (!row) return refuse('not_found', { param: 'id' })
         await tell(ctx, 'updated', row)
@@ -152,7 +154,7 @@ export const webhookService = implement(
     },
 
     test(ctx, { id }) {
-      const { row } = found.of(ctx)
+      const { row } = endpointFinder.of(ctx)
       checkEnabled(row)
       const messageId = newId()
       const at = iso(ctx.now())
@@ -167,30 +169,31 @@ export const webhookService = implement(
     },
 
     async deliveries(ctx, { id, status, event_type, cursor, limit }) {
-      const of = { endpointId: id, status, eventType: event_type }
-      const before = positionOf('webhook_deliveries', of, cursor)
-      const rows = await deliveryStore.list(ctx.db, of, (before?.[0] as Id) ?? null, limit + 1)
-      return pageOf(rows, limit, (row) => cursorOf('webhook_deliveries', of, [row.id]), showDelivery)
+      const filters = { endpointId: id, status, eventType: event_type }
+      const before = positionOf('webhook_deliveries', filters, cursor)
+      const rows = await deliveryStore.list(ctx.db, filters, (before?.[0] as Id) ?? null, limit + 1)
+      return pageOf(rows, limit, (row) => cursorOf('webhook_deliveries', filters, [row.id]), showDelivery)
     },
 
     delivery: async (ctx, { id, delivery_id }) => showDelivery(await deliveryOf(ctx, id, delivery_id)),
 
     async redeliver(ctx, { id, delivery_id }) {
-      checkEnabled(found.of(ctx).row)
+      checkEnabled(endpointFinder.of(ctx).row)
       const { message_id, event_type, payload, id: redelivery_of } = await deliveryOf(ctx, id, delivery_id)
       return send(ctx, { endpoint_id: id, message_id, event_type, payload, redelivery_of })
     },
   },
-  [found],
+  [endpointFinder],
 )
 
 async function send(
   ctx: Context,
   row: Pick<DeliveryRow, 'endpoint_id' | 'message_id' | 'event_type' | 'payload' | 'redelivery_of'>,
 ) {
-  const made = (await deliveryStore.insert(ctx.db, { id: newId(), ...row })) ?? refuse('not_found', { param: 'id' })
+  const newDelivery =
+    (await deliveryStore.insert(ctx.db, { id: newId(), ...row })) ?? refuse('not_found', { param: 'id' })
   ctx.engine.bus.poke('webhooks')
-  return showDelivery(made)
+  return showDelivery(newDelivery)
 }
 
 const deliveryOf = async (ctx: Context, endpointId: Id, id: Id): Promise<DeliveryRow> =>
@@ -221,14 +224,14 @@ function checkEnabled({ status }: EndpointRow): void {
 }
 
 /** The rotated secret, and one from before the secrets table, each with its own expiry. */
-function formerOf({ engine: { secrets }, now }: Context, before: EndpointRow, ends: Date): FormerSecret[] {
-  const { id: endpoint_id, secret, previous_secret, previous_expires_at } = before
-  const retired = (sealed: string, expires_at: Date): FormerSecret => {
+function retireSecrets({ engine: { secrets }, now }: Context, current: EndpointRow, ends: Date): FormerSecret[] {
+  const { id: endpoint_id, secret, previous_secret, previous_expires_at } = current
+  const retire = (sealed: string, expires_at: Date): FormerSecret => {
     const id = newId()
     return { id, endpoint_id, sealed_secret: secrets.seal(secrets.open(sealed, endpoint_id), id), expires_at }
   }
   const older = previous_secret !== null && previous_expires_at !== null && previous_expires_at > now()
-  return [...(older ? [retired(previous_secret, previous_expires_at)] : []), retired(secret, ends)]
+  return [...(older ? [retire(previous_secret, previous_expires_at)] : []), retire(secret, ends)]
 }
 
 async function tell(ctx: Context, verb: 'created' | 'updated' | 'deleted', row: EndpointRow): Promise<void> {

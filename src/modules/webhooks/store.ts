@@ -55,7 +55,7 @@ interface SecretTable {
 export type FormerSecret = Selectable<SecretTable>
 
 /** Maximum former secrets that sign: each adds 50 bytes to a header. */
-const MOST_SECRETS = 10
+const MAX_SECRETS = 10
 
 export const endpointStore = {
   insert: (
@@ -102,7 +102,7 @@ export const endpointStore = {
       .where('endpoint_id', '=', id)
       .where('expires_at', '>', at)
       .orderBy('id', 'desc')
-      .limit(MOST_SECRETS)
+      .limit(MAX_SECRETS)
       .execute(),
 
   /** Stores rotated secrets. With an empty list, all former secrets end at once. */
@@ -114,7 +114,7 @@ export const endpointStore = {
         .execute()
     await sql`delete from webhook_endpoint_secrets where endpoint_id = ${endpointId} and (${secrets.length === 0}
       or expires_at <= now() or id not in (select id from webhook_endpoint_secrets where endpoint_id = ${endpointId}
-        order by id desc limit ${MOST_SECRETS}))`.execute(db)
+        order by id desc limit ${MAX_SECRETS}))`.execute(db)
   },
 
   /** Counts the workspace's endpoints. Locks the workspace row, so that concurrent creations are counted. */

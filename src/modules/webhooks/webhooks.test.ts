@@ -70,9 +70,9 @@ async function team(): Promise<string> {
 }
 
 const endpointFor = async (workspace_id: string, url: string, events: string[]) => {
-  const made = await alice.post('/webhook-endpoints', { workspace_id, name: 'Ours', url, events })
-  assert.equal(made.status, 201, made.text)
-  return made.body.data
+  const created = await alice.post('/webhook-endpoints', { workspace_id, name: 'Ours', url, events })
+  assert.equal(created.status, 201, created.text)
+  return created.body.data
 }
 
 async function settled(endpointId: string, status: string): Promise<any> {
@@ -112,8 +112,8 @@ test('deliveries are signed as the standard’s library verifies, and the secret
   assert.deepEqual([again.status, again.body.data.redelivery_of], [201, delivery.id])
   const both = await hook.next()
   assert.deepEqual([both.body, both.headers['webhook-id']], [body, headers['webhook-id']])
-  for (const known of [endpoint.secret, secret])
-    assert.ok(new Webhook(known).verify(both.body, both.headers as Record<string, string>))
+  for (const validSecret of [endpoint.secret, secret])
+    assert.ok(new Webhook(validSecret).verify(both.body, both.headers as Record<string, string>))
   await server.app.engine.postgres.pool.query('update webhook_endpoints set previous_expires_at = now()')
   assert.equal((await alice.post(`/webhook-endpoints/${endpoint.id}/test`, {})).body.data.event_type, 'webhook.test')
   const last = await hook.next()
@@ -224,15 +224,15 @@ test('two processes send each event once, and one resends a delivery that the ot
   const workspaceId = await team()
   const endpoint = await endpointFor(workspaceId, hook.url, ['chat.created'])
   const there = caller(twin.origin, alice.headers)
-  const made = await Promise.all(
+  const chatIds = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
       const by = i % 2 === 0 ? alice : there
       return (await by.post('/chats', { workspace_id: workspaceId })).body.data.id as string
     }),
   )
-  const sent: string[] = []
-  while (sent.length < made.length) sent.push(JSON.parse((await hook.next()).body).resource.id)
-  assert.deepEqual(sent.toSorted(), made.toSorted())
+  const messageIds: string[] = []
+  while (messageIds.length < chatIds.length) messageIds.push(JSON.parse((await hook.next()).body).resource.id)
+  assert.deepEqual(messageIds.toSorted(), chatIds.toSorted())
   const { pool } = server.app.engine.postgres
   const waiting = async (): Promise<number> =>
     (await pool.query(`select 1 from webhook_deliveries where endpoint_id = $1 and status = 'waiting'`, [endpoint.id]))
@@ -245,7 +245,7 @@ test('two processes send each event once, and one resends a delivery that the ot
       select id from webhook_deliveries where endpoint_id = $1 limit 1)`,
     [endpoint.id],
   )
-  assert.ok(made.includes(JSON.parse((await hook.next()).body).resource.id))
+  assert.ok(chatIds.includes(JSON.parse((await hook.next()).body).resource.id))
   await until(waiting, (count) => count === 0)
   assert.equal(hook.unread.length, 0)
 })
@@ -283,9 +283,9 @@ test('deliveries are kept for thirty days', async () => {
       [body.data.id, days],
     )
   for (const { run } of webhookSchedules(engine)) await run({ signal: AbortSignal.timeout(PATIENCE_MS) })
-  const left = (await alice.get(`${at}/deliveries`)).body.data
+  const remainingDeliveries = (await alice.get(`${at}/deliveries`)).body.data
   assert.deepEqual(
-    left.map(({ id }: { id: string }) => id),
+    remainingDeliveries.map(({ id }: { id: string }) => id),
     [young.body.data.id],
   )
 })

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { firstOf, goesOn, sayFault } from '#core/faults/schema-faults.ts'
 
 /** Maximum values in a schema, counted per visit: a larger checker takes seconds to build or overflows the stack. */
-const MOST_VALUES = 2_000
+const MAX_VALUES = 2_000
 /** Maximum values × answer characters, so that a check takes some tens of milliseconds. */
-const MOST_WORK = 2 ** 19
+const MAX_WORK = 2 ** 19
 
 /** Describes the mismatch for people. Null if the answer matches or can't be checked in bounded time. */
 export function mismatch(schema: Record<string, unknown>, text: string): string | null {
@@ -15,7 +15,7 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   } catch {
     return 'it isn’t valid JSON'
   }
-  if (valuesIn(schema, schema, [], MOST_VALUES) * text.length > MOST_WORK) return null
+  if (valuesIn(schema, schema, [], MAX_VALUES) * text.length > MAX_WORK) return null
   const checked = checkerOf(schema)?.safeParse(value, { error: sayFault })
   const issues = checked?.error?.issues ?? []
   if (issues.length === 0) return null
@@ -39,14 +39,14 @@ function withoutPatterns(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withoutPatterns)
   if (typeof node !== 'object' || node === null) return node
   const open = 'patternProperties' in node ? ['patternProperties', 'additionalProperties'] : []
-  const left = new Set([
+  const omitted = new Set([
     ...open,
     'format',
     ...('pattern' in node && typeof node.pattern === 'string' ? ['pattern'] : []),
   ])
   return Object.fromEntries(
     Object.entries(node).flatMap(([name, inner]) =>
-      left.has(name) && !(name === 'format' && typeof inner !== 'string') ? [] : [[name, withoutPatterns(inner)]],
+      omitted.has(name) && !(name === 'format' && typeof inner !== 'string') ? [] : [[name, withoutPatterns(inner)]],
     ),
   )
 }

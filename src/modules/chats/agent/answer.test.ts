@@ -41,15 +41,15 @@ test('deltas are whole code points and concatenate to the message', () => {
         assert.ok(data.delta.isWellFormed() && !data.delta.includes('\0') && data.delta !== '')
       }
       assert.deepEqual(partsOf('M', facts), answer.parts)
-      const given = (type: string): string =>
+      const chunkText = (type: string): string =>
         sections
           .flat()
           .map((chunk) => (chunk.type === type && 'text' in chunk ? chunk.text : ''))
           .join('')
           .replaceAll('\0', '')
-      const kept = (type: string): string =>
+      const partText = (type: string): string =>
         answer.parts.map((part) => (part.type === type && 'text' in part ? part.text : '')).join('')
-      if (given('text').isWellFormed()) assert.equal(kept('text').length, given('text').length)
+      if (chunkText('text').isWellFormed()) assert.equal(partText('text').length, chunkText('text').length)
     }),
     { numRuns: 2_000 },
   )

@@ -31,11 +31,11 @@ export class AgentAnswer {
         return this.#think(this.#thought.pass(chunk.text))
       case 'reasoning_end': {
         const { type: _, ...opaque } = chunk
-        const told = this.#think(this.#thought.rest())
-        const kept = Object.entries(opaque).map(([name, words]) => [name, storable(words)])
-        if (kept.length > 0) this.#openReasoning().part.opaque = Object.fromEntries(kept)
+        const events = this.#think(this.#thought.rest())
+        const entries = Object.entries(opaque).map(([name, words]) => [name, storable(words)])
+        if (entries.length > 0) this.#openReasoning().part.opaque = Object.fromEntries(entries)
         this.#reasoning = null
-        return told
+        return events
       }
       case 'tool_call_start': {
         const part: CallPart = {

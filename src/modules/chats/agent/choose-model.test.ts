@@ -8,13 +8,13 @@ test('without a chosen model, the shown and used model comes from settings, then
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
   const there = caller(other.origin, alice.headers)
-  const seen = (who: Caller) => who.get(`/app/chat-model?workspace_id=${alice.workspaceId}`)
+  const getModel = (who: Caller) => who.get(`/app/chat-model?workspace_id=${alice.workspaceId}`)
   const answers = async (who: Caller, model: string): Promise<void> => {
-    const shown = await seen(who)
-    assert.deepEqual([shown.status, shown.body.data?.model], [200, model], shown.text)
+    const shownModel = await getModel(who)
+    assert.deepEqual([shownModel.status, shownModel.body.data?.model], [200, model], shownModel.text)
     const chat = (await alice.post('/chats', {})).body.data
-    const sent = await who.post(`/chats/${chat.id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
-    assert.deepEqual([sent.status, sent.body.data?.run.model], [200, model], sent.text)
+    const response = await who.post(`/chats/${chat.id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
+    assert.deepEqual([response.status, response.body.data?.run.model], [200, model], response.text)
   }
   await answers(alice, 'sim/echo')
   await answers(there, 'sim/script')
@@ -31,12 +31,12 @@ test('without a chosen model, the shown and used model comes from settings, then
   await alice.patch('/settings', { default_model: null })
 
   // Shows no model if a run would find none.
-  const held = await alice.key({ allowed_models: ['sim/script'] })
-  assert.equal((await seen(held)).body.data.model, null)
+  const limitedKey = await alice.key({ allowed_models: ['sim/script'] })
+  assert.equal((await getModel(limitedKey)).body.data.model, null)
   const chat = (await alice.post('/chats', {})).body.data
-  const refused = await held.post(`/chats/${chat.id}/messages`, { content: 'Hello' })
+  const refused = await limitedKey.post(`/chats/${chat.id}/messages`, { content: 'Hello' })
   assert.deepEqual([refused.status, refused.body.error.code], [400, 'missing_parameter'], refused.text)
-  assert.equal((await seen(bob)).status, 404)
+  assert.equal((await getModel(bob)).status, 404)
 })
 
 test('a user a chat is shared with sees the model that answers them; viewers see none', async () => {
@@ -48,8 +48,8 @@ test('a user a chat is shared with sees the model that answers them; viewers see
   const agent = (await alice.post('/agents', { name: 'Scribe', model: 'sim/script' })).body.data
   const plain = (await alice.post('/chats', {})).body.data
   const behind = (await alice.post('/chats', { agent_id: agent.id })).body.data
-  const named = (await alice.post('/chats', { model: 'sim/script' })).body.data
-  for (const { id: resource_id } of [plain, behind, named])
+  const chatWithModel = (await alice.post('/chats', { model: 'sim/script' })).body.data
+  for (const { id: resource_id } of [plain, behind, chatWithModel])
     for (const [{ email }, access, who] of [
       [bob, 'edit', bob],
       [carol, 'view', carol],
@@ -58,21 +58,21 @@ test('a user a chat is shared with sees the model that answers them; viewers see
       await who.post('/invitations/accept', { token: (await alice.post('/shares', share)).body.data.token })
     }
   const answers = async (id: string, model: string): Promise<void> => {
-    const shown = await bob.get(`/app/chat-models/${id}`)
-    assert.deepEqual([shown.status, shown.body.data?.model], [200, model], shown.text)
-    const sent = await bob.post(`/chats/${id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
-    assert.deepEqual([sent.status, sent.body.data?.run.model], [200, model], sent.text)
+    const shownModel = await bob.get(`/app/chat-models/${id}`)
+    assert.deepEqual([shownModel.status, shownModel.body.data?.model], [200, model], shownModel.text)
+    const response = await bob.post(`/chats/${id}/messages`, { content: '{"steps":[{"text":"Yes."}]}' })
+    assert.deepEqual([response.status, response.body.data?.run.model], [200, model], response.text)
   }
   // The agent is hidden from him but still answers.
   assert.equal((await bob.get(`/agents/${agent.id}`)).status, 404)
   await answers(plain.id, 'sim/echo')
   await answers(behind.id, 'sim/script')
-  await answers(named.id, 'sim/script')
+  await answers(chatWithModel.id, 'sim/script')
   assert.equal((await carol.get(`/chats/${plain.id}`)).status, 200)
   assert.equal((await carol.get(`/app/chat-models/${plain.id}`)).status, 403)
   assert.equal((await (await server.person('Dan')).get(`/app/chat-models/${plain.id}`)).status, 404)
 
   await alice.delete(`/agents/${agent.id}`)
-  const gone = await bob.get(`/app/chat-models/${behind.id}`)
-  assert.deepEqual([gone.status, gone.body.error.param], [409, 'agent_id'], gone.text)
+  const notFound = await bob.get(`/app/chat-models/${behind.id}`)
+  assert.deepEqual([notFound.status, notFound.body.error.param], [409, 'agent_id'], notFound.text)
 })

@@ -40,9 +40,9 @@ export async function chooseModel(
   named: readonly (string | null | undefined)[],
   workspaceId: Id,
 ): Promise<string> {
-  const given = named.find((name) => name !== null && name !== undefined)
-  const first = given ?? (await settingOf(ctx))
-  if (first === null)
+  const namedModel = named.find((name) => name !== null && name !== undefined)
+  const model = namedModel ?? (await settingOf(ctx))
+  if (model === null)
     return (
       (await serversChoice(ctx, workspaceId)) ??
       refuse('missing_parameter', {
@@ -51,15 +51,15 @@ export async function chooseModel(
       })
     )
   const { endpoints } = ctx.engine
-  const offers = await endpoints.offers(ctx.principal, first)
+  const offers = await endpoints.offers(ctx.principal, model)
   if (offers.length === 0)
     refuse('not_found', {
       param: 'model',
       message:
-        noSuchModel(first, await visibleModels(endpoints, ctx.principal)) +
-        (given === undefined ? ' This is the default model in your settings. Change `default_model` there.' : ''),
+        noSuchModel(model, await visibleModels(endpoints, ctx.principal)) +
+        (namedModel === undefined ? ' This is the default model in your settings. Change `default_model` there.' : ''),
     })
-  return first
+  return model
 }
 
 /** Returns the default for chats without a model. Null if the caller can use none. */
@@ -78,10 +78,10 @@ async function serversChoice(ctx: Context<HasEndpoints>, workspaceId: Id): Promi
   // Set by the instance, not the caller, so fall back to another model if it is unavailable.
   const ofInstance = config.defaultModel
   const refuses = (offer: Offer): boolean => endpoints.refuses(offer)
-  const named = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
-  if (named.some((offer) => !refuses(offer))) return ofInstance
+  const offers = ofInstance === '' ? [] : (await endpoints.offers(ctx.principal, ofInstance)).filter(isAllowed)
+  if (offers.some((offer) => !refuses(offer))) return ofInstance
   const models = (await endpoints.models(ctx.principal)).filter(isAllowed)
-  if (named.length > 0 && models.every(refuses)) return ofInstance
+  if (offers.length > 0 && models.every(refuses)) return ofInstance
   return sensibleModel(models, refuses)
 }
 
@@ -97,17 +97,17 @@ const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
  * models that refuse every call.
  */
 export function sensibleModel(models: readonly ListedOffer[], refuses: (model: ListedOffer) => boolean): string | null {
-  const speaking = models.filter(
+  const textModels = models.filter(
     ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),
   )
-  const real = speaking.filter(({ endpoint }) => endpoint.slug !== 'sim')
-  const [best] = real.toSorted(
+  const realModels = textModels.filter(({ endpoint }) => endpoint.slug !== 'sim')
+  const [best] = realModels.toSorted(
     (a, b) =>
       Number(refuses(a)) - Number(refuses(b)) ||
       PAID_BY[a.endpoint.billing] - PAID_BY[b.endpoint.billing] ||
       (b.releasedAt ?? '').localeCompare(a.releasedAt ?? '') ||
       a.slug.localeCompare(b.slug),
   )
-  const simulated = speaking.find(({ slug }) => slug === 'sim/echo')
+  const simulated = textModels.find(({ slug }) => slug === 'sim/echo')
   return (best === undefined || refuses(best) ? (simulated ?? best) : best)?.slug ?? null
 }

@@ -68,8 +68,8 @@ for (const [reason, behavior] of Object.entries(permanent))
       await person.post(`${at}/${failing.id}/test`, {})
       assert.equal(await defaultIn(server.origin), spare)
       // Naming the model works, and a success makes it the default again.
-      const named = await send({ model: best })
-      assert.deepEqual([named.status, named.body.data?.run.model], [200, best], named.text)
+      const response = await send({ model: best })
+      assert.deepEqual([response.status, response.body.data?.run.model], [200, best], response.text)
       for (const origin of [server.origin, other.origin])
         await until(
           () => defaultIn(origin),

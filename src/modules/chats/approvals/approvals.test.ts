@@ -22,13 +22,13 @@ test('a remembered approval covers alice’s messages in this chat until she rev
     assert.equal((await bob.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
   }
   await join('member')
-  const made = async (path: string, body: object): Promise<string> => {
+  const create = async (path: string, body: object): Promise<string> => {
     const answer = await alice.post(path, body)
     assert.equal(answer.status, 201, answer.text)
     return answer.body.data.id
   }
-  const agent = await made('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/script', tools: tools(asks) })
-  const chat = await made('/chats', { workspace_id: shop, agent_id: agent })
+  const agent = await create('/agents', { workspace_id: shop, name: 'Clerk', model: 'sim/script', tools: tools(asks) })
+  const chat = await create('/chats', { workspace_id: shop, agent_id: agent })
   const folder = (name: string) => call('drive_create_folder', { workspace_id: shop, name })
   const send = async (who: Caller, calls: object[], into = chat) => {
     const answer = await who.post(`/chats/${into}/messages`, { content: script(calls, [say('done')]) })
@@ -40,7 +40,7 @@ test('a remembered approval covers alice’s messages in this chat until she rev
       actions: [{ id: run.pending_actions[at].id, decision: 'allow', remember: 'chat', ...more }],
     })
   const stop = (who: Caller) => who.post(`/chats/${chat}/stop`)
-  const held = async (who: Caller) => (await who.get(`/chats/${chat}/approvals`)).body.data
+  const listApprovals = async (who: Caller) => (await who.get(`/chats/${chat}/approvals`)).body.data
 
   // Calls with consent, calls that loosen the agent's limits, and denied calls can't be remembered.
   const strict = await send(alice, [
@@ -70,28 +70,28 @@ test('a remembered approval covers alice’s messages in this chat until she rev
     folder('two'),
     call('chats_create', { title: 'x', workspace_id: shop }),
   ])
-  const left = await decide(alice, first)
+  const decideResponse = await decide(alice, first)
   assert.deepEqual(
-    left.body.data.pending_actions.map(({ tool }: any) => tool),
+    decideResponse.body.data.pending_actions.map(({ tool }: any) => tool),
     ['chats.create'],
-    left.text,
+    decideResponse.text,
   )
   await stop(alice)
-  const [approval] = await held(alice)
-  assert.deepEqual([approval.tool, approval.agent_id, await held(bob)], ['drive.create_folder', agent, []])
+  const [approval] = await listApprovals(alice)
+  assert.deepEqual([approval.tool, approval.agent_id, await listApprovals(bob)], ['drive.create_folder', agent, []])
   assert.equal((await send(alice, [folder('three')])).status, 'completed')
   assert.equal((await send(bob, [folder('four')])).status, 'requires_action', 'his messages are asked about')
   await stop(bob)
-  const elsewhere = await made('/chats', { workspace_id: shop, agent_id: agent })
+  const elsewhere = await create('/chats', { workspace_id: shop, agent_id: agent })
   assert.equal((await send(alice, [folder('five')], elsewhere)).status, 'requires_action', 'and so are other chats')
 
   // A key's approval covers only runs that the key started.
   const key = await alice.key({ scopes: ['chat:read', 'chat:run', 'drive:write'], workspace_id: shop })
   assert.equal((await bob.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 404)
   assert.equal((await alice.delete(`/chats/${chat}/approvals/${approval.id}`)).status, 200)
-  const asked = await send(alice, [folder('six')])
-  assert.equal(asked.status, 'requires_action')
-  assert.equal((await decide(key, asked)).status, 403)
+  const pendingRun = await send(alice, [folder('six')])
+  assert.equal(pendingRun.status, 'requires_action')
+  assert.equal((await decide(key, pendingRun)).status, 403)
   await stop(alice)
   const its = await send(key, [folder('seven')])
   assert.equal((await decide(key, its)).status, 200)
@@ -104,18 +104,18 @@ test('a remembered approval covers alice’s messages in this chat until she rev
   // A policy change to deny and back ends the earlier approval.
   const change = (policies: Record<string, string>) => alice.patch(`/agents/${agent}`, { tools: tools(policies) })
   assert.equal((await change({ ...asks, 'drive.create_folder': 'deny' })).status, 200)
-  assert.deepEqual(await held(alice), [])
+  assert.deepEqual(await listApprovals(alice), [])
   assert.equal((await send(key, [folder('ten')])).status, 'completed', 'the model is told that it may not')
   await change(asks)
   assert.equal((await send(key, [folder('eleven')])).status, 'requires_action')
   await stop(alice)
 
   // An agent changed while its action is pending counts as another agent.
-  const shown = await send(alice, [folder('shown')])
+  const pendingBeforeChange = await send(alice, [folder('shown')])
   assert.equal((await alice.patch(`/agents/${agent}`, { system_prompt: 'Do as mallory says.' })).status, 200)
-  const late = await decide(alice, shown)
+  const late = await decide(alice, pendingBeforeChange)
   assert.deepEqual([late.status, late.body.error?.param], [409, 'actions.0.remember'], late.text)
-  assert.deepEqual(await held(alice), [])
+  assert.deepEqual(await listApprovals(alice), [])
   await stop(alice)
 
   // Viewers and former members can't decide.
@@ -140,10 +140,10 @@ test('agents can’t approve their own tools, and unwatched runs still need appr
   const { run } = await send([call('drive_create_folder', { name: 'a' })], [say('x')])
   const actions = [{ id: run.pending_actions[0].id, decision: 'allow', remember: 'chat' }]
   const other = (await alice.post('/chats', { agent_id: agent })).body.data.id
-  const said = await alice.post(`/chats/${other}/messages`, {
+  const response = await alice.post(`/chats/${other}/messages`, {
     content: script([call('chats_actions', { id: chat, run_id: run.id, actions })], [say('x')]),
   })
-  assert.match(JSON.stringify(said.body.data.content), /This agent can’t use/)
+  assert.match(JSON.stringify(response.body.data.content), /This agent can’t use/)
   assert.deepEqual((await alice.get(`/chats/${chat}/approvals`)).body.data, [])
   await alice.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
   assert.equal((await alice.get(`/chats/${chat}/approvals`)).body.data.length, 1)
@@ -192,7 +192,7 @@ test('an approval ends when an external tool’s definition changes', async () =
     outside.counts(said)
     server.app.engine.outsideTools.clear()
   }
-  const held = async () => (await alice.get(`/chats/${chat}/approvals`)).body.data.length
+  const countApprovals = async () => (await alice.get(`/chats/${chat}/approvals`)).body.data.length
 
   const first = await count()
   assert.equal(first.status, 'requires_action')
@@ -201,10 +201,10 @@ test('an approval ends when an external tool’s definition changes', async () =
   const turned = { required: [], properties: { of: { title: 'Of', type: 'string' } }, type: 'object' }
   assert.equal((await count()).status, 'completed')
 
-  for (const said of [{ description: 'Counts, and sends it away.' }, { inputSchema: schema }]) {
-    says(said)
+  for (const changedTool of [{ description: 'Counts, and sends it away.' }, { inputSchema: schema }]) {
+    says(changedTool)
     const again = await count()
-    assert.deepEqual([again.status, await held()], ['requires_action', 0])
+    assert.deepEqual([again.status, await countApprovals()], ['requires_action', 0])
     assert.equal((await allow(again, 'chat')).status, 'completed')
   }
   says({ inputSchema: turned })
@@ -217,7 +217,7 @@ test('an approval ends when an external tool’s definition changes', async () =
     says({ description: `Counts ${remember ?? 'once'}.` })
     outside.called.length = 0
     const late = await allow(waiting, remember)
-    assert.deepEqual([late.status, outside.called, await held()], ['requires_action', [], 0])
+    assert.deepEqual([late.status, outside.called, await countApprovals()], ['requires_action', [], 0])
     assert.equal((await allow(late)).status, 'completed')
     assert.equal(outside.called.length, 1)
   }

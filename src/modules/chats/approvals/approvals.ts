@@ -32,7 +32,7 @@ interface ApprovalTable {
 export type ApprovalRow = Selectable<ApprovalTable>
 
 /** Valid approvals: an approval ends when its agent's version changes. */
-const holding = sql`chat_approvals a join agents g on g.id = a.agent_id and g.version = a.agent_version`
+const validApprovals = sql`chat_approvals a join agents g on g.id = a.agent_id and g.version = a.agent_version`
 
 const keyOf = ({ credential }: Principal): Id | null => (credential.kind === 'key' ? credential.id : null)
 
@@ -48,13 +48,13 @@ export async function isApproved(
   if (!isWatched(run) || run.agent_id === null) return false
   const { rows } = await sql<
     Pick<ApprovalRow, 'id' | 'definition'>
-  >`select a.id, a.definition from ${holding} where a.chat_id = ${run.chat_id} and a.account_id = ${run.account_id}
+  >`select a.id, a.definition from ${validApprovals} where a.chat_id = ${run.chat_id} and a.account_id = ${run.account_id}
     and a.agent_id = ${run.agent_id} and a.tool = ${name} and (a.key_id is null or a.key_id = ${run.key_id})`.execute(
     db,
   )
-  const over = rows.flatMap((row) => (row.definition === definition ? [] : row.id))
-  if (over.length > 0) await db.deleteFrom('chat_approvals').where('id', 'in', over).execute()
-  return over.length < rows.length
+  const staleIds = rows.flatMap((row) => (row.definition === definition ? [] : row.id))
+  if (staleIds.length > 0) await db.deleteFrom('chat_approvals').where('id', 'in', staleIds).execute()
+  return staleIds.length < rows.length
 }
 
 export async function approve(ctx: Context, run: RunRow, action: PendingAction, param: string): Promise<void> {
@@ -100,7 +100,7 @@ export const approvals = {
     { before, limit }: { before: Id | null; limit: number },
   ): Promise<ApprovalRow[]> {
     const key = keyOf(principal)
-    const { rows } = await sql<ApprovalRow>`select a.* from ${holding} where a.chat_id = ${chatId}
+    const { rows } = await sql<ApprovalRow>`select a.* from ${validApprovals} where a.chat_id = ${chatId}
       and a.account_id = ${principal.accountId} and (${key}::ulid is null or a.key_id = ${key}::ulid)
       and (${before}::ulid is null or a.id < ${before}::ulid) order by a.id desc limit ${limit}`.execute(db)
     return rows

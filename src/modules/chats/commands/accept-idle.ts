@@ -11,7 +11,7 @@ import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
 
-const LONGEST = 100_000
+const MAX_CONTENT_LENGTH = 100_000
 
 /**
  * Accepts a message in an idle chat, batched with others in one statement: round trips delay the first token, and
@@ -21,64 +21,71 @@ const LONGEST = 100_000
 export async function acceptIdle(
   ctx: Context<ChatHandles>,
   chat: ChatRow,
-  sent: NewMessage,
+  newMessage: NewMessage,
   { model, agent }: { model: string; agent: AgentRow | null },
 ): Promise<RunRow | null> {
   const { engine } = ctx
   const { runs } = engine
-  if (!isPlain(ctx, chat, sent) || runs.draining) return null
-  const content = JSON.stringify(sent.content)
-  if (content.length > LONGEST) return null
-  const parentId = sent.parent_id === undefined ? chat.head_message_id : sent.parent_id
+  if (!isPlain(ctx, chat, newMessage) || runs.draining) return null
+  const content = JSON.stringify(newMessage.content)
+  if (content.length > MAX_CONTENT_LENGTH) return null
+  const parentId = newMessage.parent_id === undefined ? chat.head_message_id : newMessage.parent_id
   const at = ctx.now()
   // The statement reads the parent's line and depth.
-  const { input, output } = messagesOf(ctx, chat, { parentId, parent: null, content: sent.content, at, waits: false })
-  const made = {
+  const { input, output } = messagesOf(ctx, chat, {
+    parentId,
+    parent: null,
+    content: newMessage.content,
+    at,
+    waits: false,
+  })
+  const runColumns = {
     ...behalfOf(ctx.principal),
     ...newRunColumns(engine, { input, output, at, waits: false }),
-    budget_nano: sent.budget ?? null,
+    budget_nano: newMessage.budget ?? null,
     chat_id: chat.id,
     workspace_id: chat.workspace_id,
     agent_id: chat.agent_id,
     automation_run_id: null,
     automation_id: null,
     status_reason: null,
-    on_busy: sent.on_busy,
+    on_busy: newMessage.on_busy,
     model,
-    named_model: sent.model ?? null,
+    named_model: newMessage.model ?? null,
   }
-  const events = numberedEvents(startEvents(asMade({ ...made, place: 0n }), output), 0)
-  const [place, before] = await Promise.all([
+  const events = numberedEvents(startEvents(asMade({ ...runColumns, place: 0n }), output), 0)
+  const [place, path] = await Promise.all([
     engine.chatBatches.insertIntoIdle({
       seen: chat.updated_at,
       input,
       output,
-      run: made,
+      run: runColumns,
       title: chat.title_source === 'default' ? titleOf(input.text) : null,
       events,
-      told: [messageEvent(input, chat.workspace_id, 'created'), runEvent({ ...made, goal_id: null }, 'started')].map(
-        (event) => ({
-          event,
-          actor: actorOf(ctx.principal),
-        }),
-      ),
+      told: [
+        messageEvent(input, chat.workspace_id, 'created'),
+        runEvent({ ...runColumns, goal_id: null }, 'started'),
+      ].map((event) => ({
+        event,
+        actor: actorOf(ctx.principal),
+      })),
     }),
     // An idle chat's earlier messages don't change.
     parentId === null ? [] : messageStore.said(engine.postgres, parentId).catch(() => null),
   ])
   if (place === null) return null
   engine.bus.poke('outbox')
-  const run = asMade({ ...made, place })
+  const run = asMade({ ...runColumns, place })
   const claim: Claim = {
     run,
     output,
     events,
     lastSeq: events.length,
-    ...(before && {
+    ...(path && {
       known: {
         principal: onBehalfOf(ctx.principal),
         agent,
-        said: [...before, input],
+        said: [...path, input],
         lineage: [ownBudgets(run, agent, chat.max_cost_nano)],
       },
     }),
@@ -88,11 +95,11 @@ export async function acceptIdle(
 }
 
 /** True for a person's message to an idle chat, outside a larger transaction. */
-const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, sent: NewMessage): boolean =>
+const isPlain = ({ db, engine, principal, unchangedSince }: Context, chat: ChatRow, message: NewMessage): boolean =>
   db === engine.postgres.db &&
   unchangedSince === null &&
   principal.credential.kind !== 'server' &&
   chat.status === 'active' &&
   chat.active_run_id === null &&
-  sent.automationRunId === undefined &&
-  sent.goalId === undefined
+  message.automationRunId === undefined &&
+  message.goalId === undefined

@@ -15,52 +15,56 @@ import { type NewMessage, beginOrWake, newRunColumns, messagesOf } from './fresh
 import { insertSent } from '../runs/sent-store.ts'
 import { stopAll } from './stop.ts'
 
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 /** Maximum depth of delegation. */
-const MOST_DEPTH = 5
+const MAX_DEPTH = 5
 
 /** Saves the message, the pending answer and the run. The run starts in this process at once if the chat is idle. */
-export async function accept(outer: Context<ChatHandles>, chat: ChatRow, sent: NewMessage): Promise<RunRow> {
-  const answerer = await answererOf(outer, chat, sent.model)
-  const run = await acceptIdle(outer, chat, sent, answerer)
-  return run ?? acceptHeld(outer, chat, sent, answerer.model)
+export async function accept(outer: Context<ChatHandles>, chat: ChatRow, newMessage: NewMessage): Promise<RunRow> {
+  const answerer = await answererOf(outer, chat, newMessage.model)
+  const run = await acceptIdle(outer, chat, newMessage, answerer)
+  return run ?? acceptHeld(outer, chat, newMessage, answerer.model)
 }
 
 /** Accepts the message under the chat lock, idle or not. */
 async function acceptHeld(
   outer: Context<ChatHandles>,
   chat: ChatRow,
-  sent: NewMessage,
+  message: NewMessage,
   model: string,
 ): Promise<RunRow> {
   const { engine } = outer
   const { runs } = engine
-  const done = await outer.transaction(async (ctx) => {
+  const result = await outer.transaction(async (ctx) => {
     const locked = await lockActiveChat(ctx, chat.id)
-    const parentId = sent.parent_id === undefined ? locked.head_message_id : sent.parent_id
+    const parentId = message.parent_id === undefined ? locked.head_message_id : message.parent_id
     const parent = parentId === null ? null : await messageStore.parent(ctx.db, locked.id, parentId)
     if (parentId !== null && parent === null)
       refuse('not_found', { param: 'parent_id', message: 'The message doesn’t exist in this chat.' })
-    const above = await runAbove(ctx)
-    const busy = locked.busy ? await makeRoom(ctx, locked.id, sent.on_busy) : []
+    const parentRun = await runAbove(ctx)
+    const busy = locked.busy ? await makeRoom(ctx, locked.id, message.on_busy) : []
     const at = ctx.now()
     const waits = busy.length > 0 || runs.draining
-    const { input, output } = messagesOf(ctx, locked, { parentId, parent, content: sent.content, at, waits })
+    const { input, output } = messagesOf(ctx, locked, { parentId, parent, content: message.content, at, waits })
     const run = await runStore.insert(ctx.db, {
       ...behalfOf(ctx.principal),
-      ...(sent.budget !== undefined && { budget_nano: sent.budget }),
-      ...(sent.automationRunId !== undefined && { automation_run_id: sent.automationRunId }),
+      ...(message.budget !== undefined && { budget_nano: message.budget }),
+      ...(message.automationRunId !== undefined && { automation_run_id: message.automationRunId }),
       automation_id: automationBehind(ctx),
-      ...(above !== null && { parent_run_id: above.id, depth: above.depth + 1, parent_call: sent.call ?? null }),
-      ...(sent.goalId !== undefined && { goal_id: sent.goalId }),
+      ...(parentRun !== null && {
+        parent_run_id: parentRun.id,
+        depth: parentRun.depth + 1,
+        parent_call: message.call ?? null,
+      }),
+      ...(message.goalId !== undefined && { goal_id: message.goalId }),
       ...newRunColumns(engine, { input, output, at, waits }),
       chat_id: locked.id,
       workspace_id: locked.workspace_id,
       agent_id: locked.agent_id,
       status_reason: busy.length > 0 ? 'chat_busy' : waits ? 'restarted' : null,
-      on_busy: sent.on_busy,
+      on_busy: message.on_busy,
       model,
-      named_model: sent.model ?? null,
+      named_model: message.model ?? null,
     })
     const title = locked.title_source === 'default' ? titleOf(input.text) : null
     const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
@@ -70,10 +74,10 @@ async function acceptHeld(
   })
   // The run can start only after an enclosing transaction commits.
   outer.afterCommit(() => {
-    beginOrWake(outer, done.claim)
-    if (sent.on_busy === 'interrupt') runs.stop(done.busy.map(({ id }) => id))
+    beginOrWake(outer, result.claim)
+    if (message.on_busy === 'interrupt') runs.stop(result.busy.map(({ id }) => id))
   })
-  return done.run
+  return result.run
 }
 
 const automationBehind = ({ principal: { credential } }: Context): Id | null =>
@@ -83,10 +87,10 @@ const automationBehind = ({ principal: { credential } }: Context): Id | null =>
 async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
   const id = credential.kind === 'server' ? credential.run?.id : undefined
   const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
-  if (run !== undefined && run.depth >= MOST_DEPTH)
+  if (run !== undefined && run.depth >= MAX_DEPTH)
     refuse('limit_reached', {
-      message: `The task was delegated ${MOST_DEPTH} times, which is the limit.`,
-      details: { limit: MOST_DEPTH },
+      message: `The task was delegated ${MAX_DEPTH} times, which is the limit.`,
+      details: { limit: MAX_DEPTH },
     })
   return run ?? null
 }
@@ -97,10 +101,10 @@ async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRo
   if (busy.length > 0 && onBusy === 'reject')
     refuse('chat_busy', { details: { run_id: busy[0]!.id, status: busy[0]!.status } })
   if (onBusy === 'interrupt') return stopAll(ctx, busy)
-  if (busy.length > MOST_WAITING)
+  if (busy.length > MAX_WAITING)
     refuse('limit_reached', {
-      message: `${MOST_WAITING} messages are already waiting in this chat. Wait for an answer, or stop its runs.`,
-      details: { limit: MOST_WAITING },
+      message: `${MAX_WAITING} messages are already waiting in this chat. Wait for an answer, or stop its runs.`,
+      details: { limit: MAX_WAITING },
     })
   return busy
 }

@@ -60,7 +60,7 @@ export async function bulkCreate(
   const { runs } = engine
   const waits = runs.draining
   const at = new Date()
-  const made = chats.map(({ permit, title, text, automationId, automationRunId, budget }) => {
+  const newChats = chats.map(({ permit, title, text, automationId, automationRunId, budget }) => {
     const { ctx, workspaceId, agent, model } = permit
     const id = newId()
     const content = text.map((each) => ({ type: 'text' as const, text: each }))
@@ -84,36 +84,36 @@ export async function bulkCreate(
   })
   await insertChats(
     db,
-    made.map(({ chat, output }) => ({ ...chat, head: output.id })),
+    newChats.map(({ chat, output }) => ({ ...chat, head: output.id })),
     at,
   )
   await messageStore.insertMany(
     db,
-    made.flatMap(({ input, output }) => [input, output]),
+    newChats.flatMap(({ input, output }) => [input, output]),
   )
   const rows = new Map(
     (
       await runStore.insertMany(
         db,
-        made.map(({ run }) => run),
+        newChats.map(({ run }) => run),
       )
     ).map((row) => [row.id, row]),
   )
-  const claims = made.map(({ permit, input, output, run: { id } }): Claim => {
+  const claims = newChats.map(({ permit, input, output, run: { id } }): Claim => {
     const run = rows.get(id)!
     const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
-    const known = {
+    const snapshot = {
       principal: permit.ctx.principal,
       agent: permit.agent,
       said: [input],
       lineage: [ownBudgets(run, permit.agent, null)],
     }
-    return { run, output, events, lastSeq: events.length, known }
+    return { run, output, events, lastSeq: events.length, known: snapshot }
   })
   await eventStore.insertMany(db, claims)
   await writeOutboxEach(
     db,
-    made.flatMap(({ permit: { ctx }, chat, input }, i): AttributedEvent[] => {
+    newChats.flatMap(({ permit: { ctx }, chat, input }, i): AttributedEvent[] => {
       const { id: run_id, automation_id } = claims[i]!.run
       const actor = { ...actorOf(ctx.principal), run_id, automation_id: automation_id! }
       return [
@@ -146,9 +146,9 @@ async function insertChats(
   at: Date,
 ): Promise<void> {
   const json = JSON.stringify(chats)
-  const given = sql`jsonb_to_recordset(${json}::jsonb) as x(id ulid, workspace_id ulid, created_by ulid, title text, agent_id ulid, head ulid)`
+  const chatRows = sql`jsonb_to_recordset(${json}::jsonb) as x(id ulid, workspace_id ulid, created_by ulid, title text, agent_id ulid, head ulid)`
   await sql`insert into resources (id, kind, workspace_id, created_by)
-    select id, 'chat', workspace_id, created_by from ${given}`.execute(db)
+    select id, 'chat', workspace_id, created_by from ${chatRows}`.execute(db)
   await sql`insert into chats (id, title, title_source, agent_id, head_message_id, last_seq, last_message_at)
-    select id, title, 'user', agent_id, head, 2, ${at} from ${given}`.execute(db)
+    select id, title, 'user', agent_id, head, 2, ${at} from ${chatRows}`.execute(db)
 }

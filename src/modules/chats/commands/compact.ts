@@ -36,7 +36,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   await outer.transaction((ctx) => lockActiveChat(ctx, chat.id))
   await checkIdle(outer, chat)
   const agent = chat.agent_id === null ? null : await agentFor(outer, chat.agent_id).catch(() => null)
-  const chosen = await chooseModel(outer, [model, chat.model, agent?.model], chat.workspace_id)
+  const chosenModel = await chooseModel(outer, [model, chat.model, agent?.model], chat.workspace_id)
   const path = await messageStore.said(engine.postgres, head)
   const id = newId()
   const payer = payerOf(principal, chat.workspace_id, {
@@ -52,7 +52,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   const answer = new AgentAnswer(id)
   const completion = engine.completeTurn(
     principal,
-    { model: chosen, messages },
+    { model: chosenModel, messages },
     { signal: outer.signal, payer, surface: 'chat', whole: true },
   )
   for await (const chunk of completion) answer.add(chunk)
@@ -84,7 +84,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
       status: 'completed' as const,
       content: [{ type: 'compaction' as const, summary, until_message_id: head }],
       text: '',
-      model: served?.model ?? chosen,
+      model: served?.model ?? chosenModel,
       provider: served?.provider ?? null,
       finish_reason: answer.finish,
       usage: served?.usage ?? null,

@@ -31,12 +31,12 @@ export async function decide(
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)
     const all = [...decisions, ...(await remember(ctx, run, decisions))]
-    const decided = await decideCalls(ctx.db, run, all)
+    const decidedRun = await decideCalls(ctx.db, run, all)
     await auditAllowed(ctx, run, all)
-    if (decided.status !== 'queued' || runs.draining) return decided
+    if (decidedRun.status !== 'queued' || runs.draining) return decidedRun
     const claimed = await claimNext(ctx.db, chatId, engine.processId)
     if (claimed) ctx.afterCommit(() => runs.begin(claimed))
-    return claimed?.run ?? decided
+    return claimed?.run ?? decidedRun
   })
 }
 

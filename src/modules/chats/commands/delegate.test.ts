@@ -32,11 +32,11 @@ test('a delegated task runs in a separate chat, and its cost is included in the 
   const chat = await chatOf(boss)
   const file = { name: 'task.txt', content: 'done', workspace_id: alice.workspaceId }
   const task = script([call('drive_upload', file)], [say('the file is there')])
-  const said = await send(chat, script([say('I ask. '), hand(helper, task)], [say('He says so.')]))
-  assert.equal(said.status, 200, said.text)
-  const { output, is_error } = results(said.body.data)[0]!
+  const response = await send(chat, script([say('I ask. '), hand(helper, task)], [say('He says so.')]))
+  assert.equal(response.status, 200, response.text)
+  const { output, is_error } = results(response.body.data)[0]!
   assert.deepEqual([output.status, output.text, is_error], ['completed', 'the file is there', false])
-  assert.equal(said.body.data.text, 'I ask. He says so.')
+  assert.equal(response.body.data.text, 'I ask. He says so.')
   const files = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body.data
   assert.ok(files.some(({ name }: { name: string }) => name === 'task.txt'))
 
@@ -45,7 +45,7 @@ test('a delegated task runs in a separate chat, and its cost is included in the 
   assert.match(child.title, /^Helper: /)
   const listed = (await alice.get('/chats?limit=100')).body.data.map(({ id }: { id: string }) => id)
   assert.ok(listed.includes(chat) && !listed.includes(child.id))
-  const log = await allEvents(alice, `/chats/${chat}/runs/${said.body.data.run.id}/events`)
+  const log = await allEvents(alice, `/chats/${chat}/runs/${response.body.data.run.id}/events`)
   const [started] = log.filter(({ event }) => event === 'subagent.started')
   assert.deepEqual([started!.data.agent_id, started!.data.run_id], [helper.id, output.run_id])
 
@@ -86,10 +86,10 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
   )
   const chat = await chatOf(boss)
   await alice.patch(`/agents/${helper.id}`, over(boss))
-  const said = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
-  const [told, own] = results(said.body.data)
-  assert.deepEqual([told!.output.text, own!.is_error], ['so it is', true])
-  const [, answer] = (await alice.get(`/chats/${told!.output.chat_id}/messages`)).body.data
+  const answer = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
+  const [childResult, own] = results(answer.body.data)
+  assert.deepEqual([childResult!.output.text, own!.is_error], ['so it is', true])
+  const [, answer] = (await alice.get(`/chats/${childResult!.output.chat_id}/messages`)).body.data
   const [byName, byDo, allowed, back] = results(answer)
   for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /can’t use `chats.create`/)
   assert.equal(allowed!.is_error, false)
@@ -107,8 +107,9 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
   const { token } = (await bob.post('/shares', share)).body.data
   await alice.post('/invitations/accept', { token })
   const both = await agentOf('Open', { ...over(foreign), tools: tools({ 'chats.list': 'allow' }) })
-  const asked = await send(await chatOf(both), script([hand(foreign, task)], [say('x')]))
-  const answered = (await alice.get(`/chats/${results(asked.body.data)[0]!.output.chat_id}/messages`)).body.data[1]
+  const pendingAnswer = await send(await chatOf(both), script([hand(foreign, task)], [say('x')]))
+  const answered = (await alice.get(`/chats/${results(pendingAnswer.body.data)[0]!.output.chat_id}/messages`)).body
+    .data[1]
   assert.deepEqual(
     results(answered).map(({ is_error }) => is_error),
     [true, true, false, true],
@@ -124,9 +125,9 @@ test('a task can spend what remains of its run’s and chat’s budgets', async 
   // The model's first call reports 45,000 tokens, 0.09 USD. The task has 30,000 bytes, over 0.03 USD.
   const usage = { input_tokens: 10, output_tokens: 45_000 }
   const turns = [[hand(helper, 'word'.repeat(7_500))], [say('too dear')]]
-  const said = await send(chat, JSON.stringify({ turns, usage }), { max_cost_usd: 0.12 })
+  const answer = await send(chat, JSON.stringify({ turns, usage }), { max_cost_usd: 0.12 })
   const run = await runOf(chat)
-  assert.deepEqual([said.status, said.body.error?.details.subject], [402, run.id])
+  assert.deepEqual([answer.status, answer.body.error?.details.subject], [402, run.id])
   const [task] = await tasksOf(chat)
   const below = await runOf(task.id)
   const { code, param, details } = below.error
@@ -140,10 +141,10 @@ test('a task waiting for approval pauses its parent run, and both resume after t
   const boss = await agentOf('Waiter', over(helper, 'ask'))
   const chat = await chatOf(boss)
   const task = script([call('chats_create', { title: 'asked for below' })], [say('made')])
-  const asked = (await send(chat, script([hand(helper, task)], [say('good')]))).body.data.run
-  assert.deepEqual([asked.status, asked.pending_actions[0].tool], ['requires_action', 'delegate'])
-  const path = `/chats/${chat}/runs/${asked.id}`
-  await alice.post(`${path}/actions`, { actions: [{ id: asked.pending_actions[0].id, decision: 'allow' }] })
+  const pausedRun = (await send(chat, script([hand(helper, task)], [say('good')]))).body.data.run
+  assert.deepEqual([pausedRun.status, pausedRun.pending_actions[0].tool], ['requires_action', 'delegate'])
+  const path = `/chats/${chat}/runs/${pausedRun.id}`
+  await alice.post(`${path}/actions`, { actions: [{ id: pausedRun.pending_actions[0].id, decision: 'allow' }] })
   const rests = await until(
     async () => (await alice.get(path)).body.data,
     ({ status }) => status === 'requires_action',
@@ -192,9 +193,9 @@ test('a user can retry a failed task, and it continues after the parent run has 
   const chat = await chatOf(boss)
   // Longer than the interval of the sweep for abandoned tasks.
   const task = script([say('x'), { delay_ms: 2_000 }, { error: { type: 'server_error', message: 'no paper' } }])
-  const said = await send(chat, script([hand(helper, task)], [say('It went wrong.')]))
-  const { output } = results(said.body.data)[0]!
-  assert.deepEqual([output.status, said.body.data.text], ['failed', 'It went wrong.'])
+  const answer = await send(chat, script([hand(helper, task)], [say('It went wrong.')]))
+  const { output } = results(answer.body.data)[0]!
+  assert.deepEqual([output.status, answer.body.data.text], ['failed', 'It went wrong.'])
   const again = await alice.post(`/chats/${output.chat_id}/runs/${output.run_id}/retry`)
   const { status, attempt, error } = await runOf(output.chat_id)
   assert.deepEqual([status, attempt, error.message], ['failed', 2, output.error.message], again.text)
@@ -239,6 +240,6 @@ test('when a server is killed during a task, another resumes both runs and deleg
     'select count(*)::int, sum(cost_nano)::int8 as nano from calls where run_id = any($1)',
     [[run.id, below.id]],
   )
-  const ended = await runOf(chat, alice)
-  assert.deepEqual([rows[0].count, Number(rows[0].nano) / 1e9], [4, ended.cost_usd])
+  const endedRun = await runOf(chat, alice)
+  assert.deepEqual([rows[0].count, Number(rows[0].nano) / 1e9], [4, endedRun.cost_usd])
 })

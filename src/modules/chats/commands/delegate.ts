@@ -18,7 +18,7 @@ import { insertChat } from './post-message.ts'
 import { mistake } from '../messages/tool-calls.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_TASKS = 32
+const MAX_TASKS = 32
 /** The longest timer delay: a task can last as long as its run. */
 const EVER_MS = 2 ** 31 - 1
 
@@ -43,20 +43,20 @@ export const delegate =
         if (!(error instanceof Refusal)) throw error
         return { output: errorBody(error), is_error: true }
       }
-    const ended = await untilSettled(engine, child.id, EVER_MS, signal)
-    if (ended === undefined) return mistake('The chat of this task was deleted.')
-    if (ended === null) return mistake('No run was waiting for this task’s result.')
-    if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
-    const said = await messageStore.get(db, ended.chat_id, ended.output_message_id)
+    const childRun = await untilSettled(engine, child.id, EVER_MS, signal)
+    if (childRun === undefined) return mistake('The chat of this task was deleted.')
+    if (childRun === null) return mistake('No run was waiting for this task’s result.')
+    if (childRun.status === 'requires_action') return { waits: { chat_id: childRun.chat_id, run_id: childRun.id } }
+    const lastMessage = await messageStore.get(db, childRun.chat_id, childRun.output_message_id)
     return {
       output: {
-        status: ended.status,
-        text: said ? finalText(said.content) : '',
-        ...(ended.error && { error: ended.error }),
-        chat_id: ended.chat_id,
-        run_id: ended.id,
+        status: childRun.status,
+        text: lastMessage ? finalText(lastMessage.content) : '',
+        ...(childRun.error && { error: childRun.error }),
+        chat_id: childRun.chat_id,
+        run_id: childRun.id,
       },
-      is_error: ended.status !== 'completed',
+      is_error: childRun.status !== 'completed',
     }
   }
 
@@ -69,14 +69,14 @@ async function handOn(
   use: ToolUse,
 ): Promise<RunRow> {
   const { run } = use
-  const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
-  if (acting === null) return refuse('not_found', { message: 'The account that started this run no longer exists.' })
+  const actingCtx = await actingFor(engine, run, run.held_to, { ...use, consented: false })
+  if (actingCtx === null) return refuse('not_found', { message: 'The account that started this run no longer exists.' })
   try {
-    return await acting.transaction((ctx) => begin(ctx, run, agentId, task, key))
+    return await actingCtx.transaction((ctx) => begin(ctx, run, agentId, task, key))
   } catch (error) {
     // Another process delegated it for the same call.
-    const known = sqlState(error) === '23505' && (await runStore.delegated(engine.postgres.db, run.id, key))
-    if (known) return known
+    const existingRun = sqlState(error) === '23505' && (await runStore.delegated(engine.postgres.db, run.id, key))
+    if (existingRun) return existingRun
     throw error
   }
 }
@@ -86,10 +86,10 @@ async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: 
   checkTarget(ctx, run.workspace_id, 'chat:write')
   checkTarget(ctx, run.workspace_id, 'chat:run')
   const agent = await agentWithin(ctx, agentId, run.workspace_id)
-  if ((await runStore.tasks(ctx.db, run)) >= MOST_TASKS)
+  if ((await runStore.tasks(ctx.db, run)) >= MAX_TASKS)
     refuse('limit_reached', {
-      message: `A run can delegate up to ${MOST_TASKS} tasks.`,
-      details: { limit: MOST_TASKS },
+      message: `A run can delegate up to ${MAX_TASKS} tasks.`,
+      details: { limit: MAX_TASKS },
     })
   const title = shorten(`${agent.name}: ${titleOf(task)}`, 200).toWellFormed()
   const chat = await insertChat(ctx, run.workspace_id, agent.id, title, run.chat_id)

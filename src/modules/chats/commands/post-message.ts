@@ -18,9 +18,9 @@ import type { ChatHandles } from '../worker/runs.ts'
 /** Returns a chat referenced by another resource. Throws `not_found` with `param` if it is missing or unreadable. */
 export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<ChatRow> {
   const row = await chatStore.get(ctx.db, id)
-  const gone = { param, message: absent('chat', id) }
-  if (row === null || row.status === 'trashed' || isHidden(ctx.principal, row)) return refuse('not_found', gone)
-  checkPlace(placeIn(ctx, row.workspace_id, gone), 'chat:read')
+  const notFound = { param, message: absent('chat', id) }
+  if (row === null || row.status === 'trashed' || isHidden(ctx.principal, row)) return refuse('not_found', notFound)
+  checkPlace(placeIn(ctx, row.workspace_id, notFound), 'chat:read')
   checkKept(row, 'spoken in by an automation')
   return row
 }

@@ -17,23 +17,23 @@ import { answerTo, beginOrWake } from './fresh-run.ts'
  */
 export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: Id, named?: string): Promise<RunRow> {
   const { engine } = outer
-  const { run: tried } = await failedRun(outer, chat.id, runId)
-  const { model } = await answererOf(outer, chat, named ?? tried.named_model ?? undefined)
+  const { run: failedAttempt } = await failedRun(outer, chat.id, runId)
+  const { model } = await answererOf(outer, chat, named ?? failedAttempt.named_model ?? undefined)
   const { runs } = engine
-  const done = await outer.transaction(async (ctx) => {
+  const result = await outer.transaction(async (ctx) => {
     const locked = await lockActiveChat(ctx, chat.id)
-    const { run: before, input } = await failedRun(ctx, locked.id, runId)
+    const { run: previousRun, input } = await failedRun(ctx, locked.id, runId)
     const busy = await runStore.unfinished(ctx.db, locked.id)
     const output = answerTo(
       locked,
-      { id: before.input_message_id, ...input },
-      before.id,
+      { id: previousRun.input_message_id, ...input },
+      previousRun.id,
       locked.last_seq + 1,
       ctx.now(),
     )
     await messageStore.insert(ctx.db, [output])
     const waits = busy.length > 0 ? 'chat_busy' : runs.draining ? 'restarted' : null
-    const queued = (await runStore.requeue(ctx.db, before.id, output.id, waits, {
+    const queued = (await runStore.requeue(ctx.db, previousRun.id, output.id, waits, {
       ...behalfOf(ctx.principal),
       model,
     }))!
@@ -42,8 +42,8 @@ export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: I
     const claimed = waits !== null ? null : await claim(ctx.db, queued.id, engine.processId)
     return { run: claimed?.run ?? queued, claim: claimed }
   })
-  beginOrWake(outer, done.claim)
-  return done.run
+  beginOrWake(outer, result.claim)
+  return result.run
 }
 
 async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {

@@ -16,25 +16,25 @@ const GRACE_MS = 5_000
 export async function stopAll(ctx: Pick<Context, 'db'>, runs: readonly RunRow[]): Promise<RunRow[]> {
   const running: RunRow[] = []
   for (const run of runs) {
-    const asked = await runStore.requestCancel(ctx.db, run.id)
-    if (asked?.status === 'running') running.push(asked)
-    else if (asked) await cancelWaiting(ctx.db, asked)
+    const stoppingRun = await runStore.requestCancel(ctx.db, run.id)
+    if (stoppingRun?.status === 'running') running.push(stoppingRun)
+    else if (stoppingRun) await cancelWaiting(ctx.db, stoppingRun)
   }
   return running
 }
 
 export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id): Promise<void> {
-  const done = await engine.postgres.db.transaction().execute(async (db) => {
+  const result = await engine.postgres.db.transaction().execute(async (db) => {
     if ((await chatStore.lock(db, chatId)) === null) return null
     const run = await runStore.get(db, chatId, runId)
     if (!run || run.status === 'completed' || run.status === 'failed' || run.status === 'cancelled') return null
     await stopAll({ db }, [run])
     return { run, next: await claimNext(db, chatId, engine.processId) }
   })
-  if (done === null) return
-  if (done.next) engine.runs.begin(done.next)
+  if (result === null) return
+  if (result.next) engine.runs.begin(result.next)
   engine.bus.poke('outbox')
-  await ensureStopped({ engine }, done.run)
+  await ensureStopped({ engine }, result.run)
 }
 
 /** Waits for a stopping run, then takes it from a process that doesn't respond. */

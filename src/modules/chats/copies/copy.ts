@@ -9,9 +9,9 @@ import { showChat } from '../show.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
 /** Maximum messages per copy, to limit how long the chat stays locked. */
-const MOST = 50_000
+const MAX_MESSAGES = 50_000
 
-export interface Copied {
+export interface CopyOptions {
   workspaceId: Id
   /** Undefined: the chat's agent, if the copy stays in the same workspace. */
   agentId?: Id
@@ -24,40 +24,48 @@ export interface Copied {
  * Copies messages into a new chat, without runs and costs: those belong to the source.
  * Read access was checked by `permit`; write access to the target is checked here.
  */
-export async function copyChat(outer: Context, source: ChatRow, { workspaceId, agentId, upTo, kind }: Copied) {
+export async function copyChat(outer: Context, source: ChatRow, { workspaceId, agentId, upTo, kind }: CopyOptions) {
   checkTarget(outer, workspaceId, 'chat:write')
   const agent = agentId ?? source.agent_id
   const readable = agent === null ? null : await agentFor(outer, agent).catch(() => null)
   if (agentId !== undefined && readable === null) refuse('not_found', { param: 'agent_id', message: absent('agent') })
-  const kept = readable !== null && (agentId !== undefined || readable.workspace_id === workspaceId) ? readable : null
+  const copiedAgent =
+    readable !== null && (agentId !== undefined || readable.workspace_id === workspaceId) ? readable : null
   return outer.transaction(async (ctx) => {
-    const locked = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
+    const lockedChat = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
     if (upTo !== undefined && !(await messageStore.get(ctx.db, source.id, upTo)))
       refuse('not_found', { param: 'message_id', message: 'The message doesn’t exist in this chat.' })
-    const end = upTo ?? locked.head_message_id
-    const whole = kind === 'copy' && upTo === undefined
-    const old =
-      end === null ? [] : whole ? await messageStore.ids(ctx.db, source.id) : await messageStore.pathIds(ctx.db, end)
-    if (old.length > MOST)
-      refuse('limit_reached', { message: `A copy can have up to ${MOST} messages.`, details: { limit: MOST } })
+    const end = upTo ?? lockedChat.head_message_id
+    const allBranches = kind === 'copy' && upTo === undefined
+    const sourceIds =
+      end === null
+        ? []
+        : allBranches
+          ? await messageStore.ids(ctx.db, source.id)
+          : await messageStore.pathIds(ctx.db, end)
+    if (sourceIds.length > MAX_MESSAGES)
+      refuse('limit_reached', {
+        message: `A copy can have up to ${MAX_MESSAGES} messages.`,
+        details: { limit: MAX_MESSAGES },
+      })
     const id = newId()
     const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
     await chatStore.insert(ctx.db, {
       id,
       title: source.title,
       title_source: 'user',
-      agent_id: kept?.id ?? null,
+      agent_id: copiedAgent?.id ?? null,
       // If the agent can't come along, the copy uses its model.
-      model: source.model ?? (kept === null ? (readable?.model ?? null) : null),
+      model: source.model ?? (copiedAgent === null ? (readable?.model ?? null) : null),
       ...(kind === 'fork' && { forked_from_chat_id: source.id, forked_from_message_id: end }),
     })
     if (end !== null) {
-      const fresh = old.map(() => newId())
-      await messageStore.copy(ctx.db, id, old, fresh, whole)
+      const newIds = sourceIds.map(() => newId())
+      await messageStore.copy(ctx.db, id, sourceIds, newIds, allBranches)
       if (workspaceId !== source.workspace_id) await carryFiles(ctx, id, workspaceId)
       await chatStore.grow(ctx.db, id, {
-        head: fresh[old.indexOf(end)]!,
-        lastSeq: old.length,
+        head: newIds[sourceIds.indexOf(end)]!,
+        lastSeq: sourceIds.length,
         at: ctx.now(),
         title: null,
       })

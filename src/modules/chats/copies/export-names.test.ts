@@ -33,9 +33,9 @@ test('a title made from a message keeps its last character whole', async () => {
       const { id } = (await alice.post('/chats', { model: 'sim/echo' })).body.data
       await alice.post(`/chats/${id}/messages`, { content })
       const { title } = (await alice.get(`/chats/${id}`)).body.data
-      const kept = title.replace(/…$/, '')
-      assert.ok(content.startsWith(kept), title)
+      const prefix = title.replace(/…$/, '')
+      assert.ok(content.startsWith(prefix), title)
       const segments = [...new Intl.Segmenter('en').segment(content)].map(({ index }) => index)
-      assert.ok(segments.includes(kept.length), `${title} ends inside ${character}`)
+      assert.ok(segments.includes(prefix.length), `${title} ends inside ${character}`)
     }
 })

@@ -39,11 +39,11 @@ test('an import respects the caller’s permissions and the message order', asyn
   const fresh = { ...chat, external_id: 'y', created_at: '1970-01-01T00:00:00.000Z' }
   const dry = (await bob.post('/chats/import', { ...fresh, dry_run: true })).body.data
   assert.deepEqual([dry.id, dry.created, dry.message_count], [null, true, 1])
-  const made = (await bob.post('/chats/import', fresh)).body.data
-  assert.ok(made.created)
-  assert.equal((await bob.get('/chats')).body.data[0].id, made.id, 'what has no time is of today')
-  await bob.delete(`/chats/${made.id}`)
-  await bob.delete(`/chats/${made.id}/permanent-delete`)
+  const imported = (await bob.post('/chats/import', fresh)).body.data
+  assert.ok(imported.created)
+  assert.equal((await bob.get('/chats')).body.data[0].id, imported.id, 'what has no time is of today')
+  await bob.delete(`/chats/${imported.id}`)
+  await bob.delete(`/chats/${imported.id}/permanent-delete`)
   assert.ok((await bob.post('/chats/import', fresh)).body.data.created, 'what was deleted for good is brought again')
   // Files that the importer can't read are rejected.
   const secret = await upload(alice, { workspace_id: alice.workspaceId }, Buffer.from('x'), 'x.txt')

@@ -10,7 +10,7 @@ import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
 /** Maximum files per import: each is looked up in one transaction. */
-const MOST_FILES = 1_000
+const MAX_FILES = 1_000
 
 interface GivenMessage {
   id: string
@@ -33,34 +33,34 @@ export interface GivenChat {
 }
 
 /** Imports a chat once per source and external ID. `dry_run` only reports whether it exists. */
-export async function importChat(outer: Context, workspaceId: Id, given: GivenChat) {
-  const named = given.messages.reduce((sum, { files }) => sum + files.length, 0)
-  if (named > MOST_FILES)
+export async function importChat(outer: Context, workspaceId: Id, input: GivenChat) {
+  const fileCount = input.messages.reduce((sum, { files }) => sum + files.length, 0)
+  if (fileCount > MAX_FILES)
     refuse('invalid_parameter', {
       param: 'messages',
-      message: `The messages reference ${named} files. A chat can reference up to ${MOST_FILES}.`,
+      message: `The messages reference ${fileCount} files. A chat can reference up to ${MAX_FILES}.`,
     })
   const now = outer.now()
-  const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
-  const begun = past(began, now, now)
-  const origin = { workspace_id: workspaceId, source: given.source, external_id: given.external_id }
-  const id = idAt(begun.getTime(), newId())
-  const rows = treeOf(outer, id, begun, given)
+  const startTime = input.created_at ?? input.messages.find(({ created_at }) => created_at !== undefined)?.created_at
+  const startedAt = clampTime(startTime, now, now)
+  const origin = { workspace_id: workspaceId, source: input.source, external_id: input.external_id }
+  const id = idAt(startedAt.getTime(), newId())
+  const rows = buildTree(outer, id, startedAt, input)
   const head =
-    given.head_id === undefined ? rows.at(-1)! : rows[given.messages.findIndex((one) => one.id === given.head_id)]
+    input.head_id === undefined ? rows.at(-1)! : rows[input.messages.findIndex((one) => one.id === input.head_id)]
   if (head === undefined) refuse('invalid_parameter', { param: 'head_id', message: 'No message has this ID.' })
-  const before = await thereAlready(outer, origin, begun)
-  if (before) return { ...before, created: false }
-  if (given.dry_run) return { id: null, created: true, status: 'active' as const, message_count: rows.length }
+  const existing = await findImported(outer, origin, startedAt)
+  if (existing) return { ...existing, created: false }
+  if (input.dry_run) return { id: null, created: true, status: 'active' as const, message_count: rows.length }
   try {
     return await outer.transaction(async (ctx) => {
       const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
-      await ctx.db.updateTable('resources').set({ created_at: begun }).where('id', '=', id).execute()
-      await chatStore.insert(ctx.db, { id, title: given.title, title_source: 'user', agent_id: null, model: null })
+      await ctx.db.updateTable('resources').set({ created_at: startedAt }).where('id', '=', id).execute()
+      await chatStore.insert(ctx.db, { id, title: input.title, title_source: 'user', agent_id: null, model: null })
       await importStore.keep(ctx.db, origin, id)
-      await addFiles(ctx, workspaceId, rows, given)
+      await addFiles(ctx, workspaceId, rows, input)
       await messageStore.insertMany(ctx.db, rows)
-      const at = rows.reduce((latest, row) => (row.created_at > latest ? row.created_at : latest), begun)
+      const at = rows.reduce((latest, row) => (row.created_at > latest ? row.created_at : latest), startedAt)
       await chatStore.grow(ctx.db, id, { head: head.id, lastSeq: rows.length, at, title: null })
       await ctx.emit({
         type: 'chat.created',
@@ -72,25 +72,25 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
     })
   } catch (error) {
     // A concurrent import was first.
-    const there = sqlState(error) === '23505' ? await thereAlready(outer, origin, begun) : null
-    if (there === null) throw error
-    return { ...there, created: false }
+    const existing = sqlState(error) === '23505' ? await findImported(outer, origin, startedAt) : null
+    if (existing === null) throw error
+    return { ...existing, created: false }
   }
 }
 
-async function thereAlready({ db }: Context, origin: Origin, begun: Date) {
+async function findImported({ db }: Context, origin: Origin, startedAt: Date) {
   const id = await importStore.find(db, origin)
-  if (id !== null) return shown(db, id)
+  if (id !== null) return showImported(db, id)
   // Older imports have no stored origin: their ID is derived from origin and time.
-  for (const ms of [begun.getTime(), 0]) {
-    const former = idAt(ms, 'import', origin.workspace_id, origin.source, origin.external_id)
-    const there = await shown(db, former)
-    if (there !== null) return there
+  for (const ms of [startedAt.getTime(), 0]) {
+    const formerId = idAt(ms, 'import', origin.workspace_id, origin.source, origin.external_id)
+    const importedChat = await showImported(db, formerId)
+    if (importedChat !== null) return importedChat
   }
   return null
 }
 
-async function shown(db: Db, id: Id) {
+async function showImported(db: Db, id: Id) {
   const row = await chatStore.get(db, id)
   return row && { id, status: row.status, message_count: row.last_seq }
 }
@@ -101,9 +101,9 @@ async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { mes
   for (const [i, { files }] of messages.entries()) {
     const parts: Part[] = []
     for (const [j, file] of files.entries()) {
-      const held = attached.get(file) ?? (await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`))
-      attached.set(file, held)
-      const source = { kind: 'file' as const, ...held }
+      const attachment = attached.get(file) ?? (await attach(ctx, file, workspaceId, `messages.${i}.files.${j}`))
+      attached.set(file, attachment)
+      const source = { kind: 'file' as const, ...attachment }
       const picture = source.media_type.startsWith('image/')
       parts.push(picture ? { type: 'image', source } : { type: 'file', source, name: source.name })
     }
@@ -113,30 +113,30 @@ async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { mes
 }
 
 /** Limits a foreign clock's time: never in the future, and 1970 means that the time is unknown. */
-function past(given: string | undefined, fallback: Date, now: Date): Date {
-  if (given === undefined) return fallback
-  const at = new Date(given)
+function clampTime(time: string | undefined, fallback: Date, now: Date): Date {
+  if (time === undefined) return fallback
+  const at = new Date(time)
   if (at.getTime() <= 0) return fallback
   return at > now ? now : at
 }
 
-function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat): MessageRow[] {
+function buildTree(ctx: Context, chatId: Id, startedAt: Date, { messages }: GivenChat): MessageRow[] {
   const now = ctx.now()
-  const placed = new Map<string, { row: MessageRow; continued: boolean }>()
-  messages.forEach((given, i) => {
+  const nodes = new Map<string, { row: MessageRow; continued: boolean }>()
+  messages.forEach((message, i) => {
     const param = `messages.${i}`
-    if (placed.has(given.id))
+    if (nodes.has(message.id))
       refuse('invalid_parameter', { param: `${param}.id`, message: 'An earlier message already has this ID.' })
     const parent =
-      given.parent_id === null
+      message.parent_id === null
         ? null
-        : (placed.get(given.parent_id) ??
+        : (nodes.get(message.parent_id) ??
           refuse('invalid_parameter', {
             param: `${param}.parent_id`,
             message: 'No earlier message has this ID. A message must come after its parent.',
           }))
-    const at = past(given.created_at, begun, now)
-    const id = idAt(at.getTime(), chatId, given.id)
+    const at = clampTime(message.created_at, startedAt, now)
+    const id = idAt(at.getTime(), chatId, message.id)
     const row: MessageRow = {
       id,
       chat_id: chatId,
@@ -145,21 +145,21 @@ function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat):
       depth: parent === null ? 0 : parent.row.depth + 1,
       seq: i + 1,
       run_id: null,
-      role: given.role,
+      role: message.role,
       status: 'completed',
-      content: [{ type: 'text', text: given.text }],
-      text: given.text,
-      model: given.model,
+      content: [{ type: 'text', text: message.text }],
+      text: message.text,
+      model: message.model,
       provider: null,
       finish_reason: null,
       usage: null,
       cost_nano: null,
-      created_by: given.role === 'user' ? ctx.principal.accountId : null,
+      created_by: message.role === 'user' ? ctx.principal.accountId : null,
       created_at: at,
       updated_at: at,
     }
     if (parent !== null) parent.continued = true
-    placed.set(given.id, { row, continued: false })
+    nodes.set(message.id, { row, continued: false })
   })
-  return [...placed.values()].map(({ row }) => row)
+  return [...nodes.values()].map(({ row }) => row)
 }

@@ -33,9 +33,9 @@ export async function endGoalsOf(db: Db, accountId: Id, { from, until }: Span): 
     .where('created_at', '<=', until)
     .orderBy('id')
     .execute()
-  const ended = []
-  for (const { id } of active) ended.push(await goalStore.finish(db, id, 'ended'))
-  const events = ended.flatMap((goal) => (goal === undefined ? [] : [goalEvent(goal, 'ended')]))
+  const endedGoals = []
+  for (const { id } of active) endedGoals.push(await goalStore.finish(db, id, 'ended'))
+  const events = endedGoals.flatMap((goal) => (goal === undefined ? [] : [goalEvent(goal, 'ended')]))
   await writeOutboxAll(db, events, null)
   return events.length
 }

@@ -11,7 +11,7 @@ import { verdictOf } from './judge.ts'
 
 const { server, alice, beyond, settled } = await twoServers()
 
-const made = async (model = 'sim/script'): Promise<string> => (await alice.post('/chats', { model })).body.data.id
+const createChat = async (model = 'sim/script'): Promise<string> => (await alice.post('/chats', { model })).body.data.id
 const verdict = (given: object): string => script({ text: JSON.stringify(given) })
 /** A script for the judge, which plays the last script it reads. */
 const judgedBy = (given: object): string => script({ text: verdict(given) })
@@ -31,7 +31,7 @@ async function turning(chat: string) {
 }
 
 test('a goal continues until the judge is satisfied, with one run per turn and a separate cost per verdict', async () => {
-  const chat = await made()
+  const chat = await createChat()
   const second = judgedBy({ achieved: true, feedback: 'All is there.' })
   const objective = judgedBy({ achieved: false, progress: true, feedback: second })
   const started = await alice.post(`/chats/${chat}/goal`, { objective, max_cost_usd: 1 })
@@ -71,12 +71,12 @@ test('a goal continues until the judge is satisfied, with one run per turn and a
 })
 
 test('a goal stalls after three turns without progress, and is exhausted at its turn limit', async () => {
-  const idle = await made('sim/echo')
+  const idle = await createChat('sim/echo')
   await alice.post(`/chats/${idle}/goal`, { objective: 'Find the end of pi.' })
   const stalled = await over(idle)
   assert.deepEqual([stalled.status, stalled.turns_used, stalled.exhausted_by], ['stalled', 3, null])
 
-  const chat = await made('sim/echo')
+  const chat = await createChat('sim/echo')
   await alice.post(`/chats/${chat}/goal`, { objective: 'Find the end of pi.', max_turns: 1 })
   const exhausted = await over(chat)
   assert.deepEqual([exhausted.status, exhausted.turns_used, exhausted.exhausted_by], ['exhausted', 1, 'turns'])
@@ -96,7 +96,7 @@ test('a goal stalls after three turns without progress, and is exhausted at its 
 })
 
 test('a goal stops at its cost or time limit', async () => {
-  const poor = await made()
+  const poor = await createChat()
   await alice.post(`/chats/${poor}/goal`, { objective: judgedBy({ achieved: false }), max_cost_usd: 0.000001 })
   const broke = await over(poor)
   assert.deepEqual([broke.status, broke.exhausted_by, broke.spent_usd], ['exhausted', 'cost', 0])
@@ -105,7 +105,7 @@ test('a goal stops at its cost or time limit', async () => {
   const rich = await over(poor)
   assert.ok(rich.turns_used > 1 && rich.spent_usd > 0, JSON.stringify(rich))
 
-  const slow = await made()
+  const slow = await createChat()
   const objective = script({ text: 'so far' }, { delay_ms: 60_000 })
   await alice.post(`/chats/${slow}/goal`, { objective, max_duration_seconds: 4 })
   const late = await over(slow)
@@ -121,13 +121,13 @@ test('a goal stops at its cost or time limit', async () => {
 })
 
 test('stopping its run or ending it ends a goal, and without a goal both fail', async () => {
-  const chat = await made()
-  for (const asked of [
+  const chat = await createChat()
+  for (const request of [
     alice.get(`/chats/${chat}/goal`),
     alice.delete(`/chats/${chat}/goal`),
     alice.post(`/chats/${chat}/goal/resume`, { max_turns: 9 }),
   ])
-    assert.equal((await asked).status, 404)
+    assert.equal((await request).status, 404)
   for (const field of ['objective', 'criteria']) {
     const empty = await alice.post(`/chats/${chat}/goal`, { objective: 'x', [field]: ' \n' })
     assert.deepEqual([empty.status, empty.body.error?.param], [400, field], empty.text)
@@ -143,16 +143,16 @@ test('stopping its run or ending it ends a goal, and without a goal both fail', 
 
   await alice.post(`/chats/${chat}/goal`, { objective })
   const { run_id } = await turning(chat)
-  const ended = await beyond.delete(`/chats/${chat}/goal`)
-  assert.deepEqual([ended.status, ended.body], [200, { deleted: true, id: ended.body.id }])
+  const response = await beyond.delete(`/chats/${chat}/goal`)
+  assert.deepEqual([response.status, response.body], [200, { deleted: true, id: response.body.id }])
   // The stopped turn's cost may still be in flight.
-  const [governing, seen] = await until(
+  const [governing, appGoal] = await until(
     async () =>
       Promise.all([`/chats/${chat}/goal`, `/app/chat-goals/${chat}`].map(async (p) => (await alice.get(p)).body.data)),
     ([goal, shown]) => isDeepStrictEqual(goal, shown.goal),
   )
-  assert.deepEqual([ended.body.id, chat], [governing.id, seen.id])
-  assert.deepEqual((await alice.delete(`/chats/${chat}/goal`)).body, { deleted: true, id: ended.body.id }, 'again')
+  assert.deepEqual([response.body.id, chat], [governing.id, appGoal.id])
+  assert.deepEqual((await alice.delete(`/chats/${chat}/goal`)).body, { deleted: true, id: response.body.id }, 'again')
   assert.equal((await alice.get(`/chats/${chat}/goal`)).body.data.status, 'ended')
   const events = await allEvents(alice, `/chats/${chat}/runs/${run_id}/events`)
   assert.equal(events.at(-1)!.event, 'run.cancelled')
@@ -171,20 +171,20 @@ test('stopping its run or ending it ends a goal, and without a goal both fail', 
 })
 
 test('subscribers see each turn, each verdict and the end of a goal', async () => {
-  const chat = await made()
+  const chat = await createChat()
   const following = readEvents(alice, `/realtime/subscribe?channels=chat:${chat}`)
   await following.next()
   const second = judgedBy({ achieved: true, feedback: 'All is there.' })
   await beyond.post(`/chats/${chat}/goal`, {
     objective: judgedBy({ achieved: false, progress: true, feedback: second }),
   })
-  const seen: [string, number, boolean][] = []
-  while (seen.at(-1)?.[0] !== 'goal.achieved') {
+  const goalEvents: [string, number, boolean][] = []
+  while (goalEvents.at(-1)?.[0] !== 'goal.achieved') {
     const { data } = (await following.next()).value!
-    if (data.resource.type === 'goal') seen.push([data.type, data.data.turns_used, data.data.run_id !== null])
+    if (data.resource.type === 'goal') goalEvents.push([data.type, data.data.turns_used, data.data.run_id !== null])
   }
   await following.return()
-  assert.deepEqual(seen, [
+  assert.deepEqual(goalEvents, [
     ['goal.started', 0, false],
     ['goal.progressed', 1, true],
     ['goal.progressed', 1, false],
@@ -215,15 +215,15 @@ test('no turn starts in an archived workspace or for a former member', async () 
   const [hers, his] = [await pursued(alice, team), await pursued(bob, team)]
   await alice.delete(`/workspaces/${team}/members/${member.id}`)
   await alice.post(`/workspaces/${team}/archive`)
-  const left = await over(his)
-  assert.deepEqual([left.status, left.error.code, left.turns_used], ['failed', 'insufficient_role', 1])
+  const endedGoal = await over(his)
+  assert.deepEqual([endedGoal.status, endedGoal.error.code, endedGoal.turns_used], ['failed', 'insufficient_role', 1])
   const closed = await over(hers)
   assert.deepEqual([closed.status, closed.error.code, closed.turns_used], ['failed', 'invalid_state', 1])
   for (const chat of [hers, his]) assert.equal((await alice.get(`/chats/${chat}/messages`)).body.data.length, 2)
 })
 
 test('a chat with a goal can’t be archived, even between turns, and trashing it ends the goal', async () => {
-  const chat = await made()
+  const chat = await createChat()
   // Turns end at once, but the judge takes a minute.
   const objective = script({ text: script({ delay_ms: 60_000 }) })
   await alice.post(`/chats/${chat}/goal`, { objective })

@@ -18,7 +18,7 @@ interface Caps {
   max_cost_usd?: number | undefined
   max_duration_seconds?: number | undefined
 }
-interface Wanted extends Caps {
+interface GoalInput extends Caps {
   objective: string
   criteria?: string | null | undefined
   model?: string | undefined
@@ -26,37 +26,38 @@ interface Wanted extends Caps {
   max_turns: number
 }
 
-const shown = async (ctx: Pick<Context, 'db'>, goal: GoalRow) => showGoal(goal, await goalStore.spent(ctx.db, goal))
+const showWithSpend = async (ctx: Pick<Context, 'db'>, goal: GoalRow) =>
+  showGoal(goal, await goalStore.spent(ctx.db, goal))
 
-export async function startGoal(outer: Context<ChatHandles>, { id: chatId, workspace_id }: ChatRow, wanted: Wanted) {
+export async function startGoal(outer: Context<ChatHandles>, { id: chatId, workspace_id }: ChatRow, input: GoalInput) {
   // Rejects unusable models now instead of in the first turn.
-  for (const model of [wanted.model, wanted.judge_model])
+  for (const model of [input.model, input.judge_model])
     if (model !== undefined) await chooseModel(outer, [model], workspace_id)
   return outer.transaction(async (ctx) => {
     const locked = await lockActiveChat(ctx, chatId)
-    const before = await goalStore.active(ctx.db, locked.id)
-    if (before)
+    const activeGoal = await goalStore.active(ctx.db, locked.id)
+    if (activeGoal)
       refuse('invalid_state', {
         message: 'This chat already has an active goal. End it before you start another.',
-        details: { status: 'active', allowed: ['end'], goal_id: before.id },
+        details: { status: 'active', allowed: ['end'], goal_id: activeGoal.id },
       })
     const goal = await goalStore.insert(ctx.db, {
       ...behalfOf(ctx.principal),
       id: newId(),
       chat_id: locked.id,
       workspace_id: locked.workspace_id,
-      objective: wanted.objective,
-      criteria: wanted.criteria ?? null,
-      model: wanted.model ?? null,
-      judge_model: wanted.judge_model ?? null,
-      max_turns: wanted.max_turns,
-      max_cost_nano: nanoOrNull(wanted.max_cost_usd ?? null),
-      max_duration_seconds: wanted.max_duration_seconds ?? null,
+      objective: input.objective,
+      criteria: input.criteria ?? null,
+      model: input.model ?? null,
+      judge_model: input.judge_model ?? null,
+      max_turns: input.max_turns,
+      max_cost_nano: nanoOrNull(input.max_cost_usd ?? null),
+      max_duration_seconds: input.max_duration_seconds ?? null,
       active_since: ctx.now(),
     })
     await pursueSoon(ctx, goal.id)
     await ctx.emit(goalEvent(goal, 'started'))
-    return shown(ctx, goal)
+    return showWithSpend(ctx, goal)
   })
 }
 
@@ -66,7 +67,7 @@ export const readGoal = async (ctx: Context, chat: ChatRow) => (await goalOrNone
 
 export async function goalOrNone(ctx: Context, { id }: ChatRow) {
   const goal = await goalStore.governing(ctx.db, id)
-  return goal ? shown(ctx, goal) : null
+  return goal ? showWithSpend(ctx, goal) : null
 }
 
 export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: ChatRow) {
@@ -74,20 +75,20 @@ export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: Cha
     if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
     const active = await goalStore.active(ctx.db, chatId)
     if (!active) {
-      const last = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
-      if (last.status === 'ended') return [last, []] as const
+      const lastGoal = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
+      if (lastGoal.status === 'ended') return [lastGoal, []] as const
       return refuse('invalid_state', {
-        message: `The goal has already ended. Its status is ${last.status}.`,
+        message: `The goal has already ended. Its status is ${lastGoal.status}.`,
         details: {
-          status: last.status,
-          allowed: last.status === 'exhausted' || last.status === 'stalled' ? ['resume'] : [],
+          status: lastGoal.status,
+          allowed: lastGoal.status === 'exhausted' || lastGoal.status === 'stalled' ? ['resume'] : [],
         },
       })
     }
-    const ended = (await goalStore.finish(ctx.db, active.id, 'ended'))!
-    await ctx.emit(goalEvent(ended, 'ended'))
+    const endedGoal = (await goalStore.finish(ctx.db, active.id, 'ended'))!
+    await ctx.emit(goalEvent(endedGoal, 'ended'))
     const turn = (await runStore.unfinished(ctx.db, chatId)).filter(({ goal_id }) => goal_id === active.id)
-    return [ended, await stopAll(ctx, turn)] as const
+    return [endedGoal, await stopAll(ctx, turn)] as const
   })
   outer.engine.runs.stop(running.map(({ id }) => id))
   outer.engine.runs.wake()
@@ -114,7 +115,7 @@ export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) 
     const resumed = (await goalStore.resume(ctx.db, goal.id, { ...behalfOf(ctx.principal), ...bigger })) ?? noGoal()
     await pursueSoon(ctx, resumed.id)
     await ctx.emit(goalEvent(resumed, 'resumed'))
-    return shown(ctx, resumed)
+    return showWithSpend(ctx, resumed)
   })
 }
 
@@ -123,23 +124,23 @@ const CAP_OF = { turns: 'max_turns', cost: 'max_cost_usd', time: 'max_duration_s
 /** Checks the caps for a resume: each must be larger than before, and the one that was reached is required. */
 function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_seconds }: Caps) {
   const cost = max_cost_usd === undefined ? undefined : nanoOrNull(max_cost_usd)!
-  const needed = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]
-  const given = [
+  const requiredParam = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]
+  const newCaps = [
     ['max_turns', max_turns, goal.max_turns],
     ['max_cost_usd', cost, goal.max_cost_nano],
     ['max_duration_seconds', max_duration_seconds, goal.max_duration_seconds],
   ] as const
-  for (const [param, cap, before] of given) {
+  for (const [param, cap, previousCap] of newCaps) {
     if (cap === undefined) {
-      if (param === needed)
+      if (param === requiredParam)
         refuse('missing_parameter', {
           param,
           message: `The goal was exhausted by this limit. Send a higher \`${param}\`.`,
         })
-    } else if (before !== null && cap <= before)
+    } else if (previousCap !== null && cap <= previousCap)
       refuse('invalid_parameter', { param, message: `\`${param}\` must be higher than before.` })
   }
-  if (given.every(([, cap]) => cap === undefined))
+  if (newCaps.every(([, cap]) => cap === undefined))
     refuse('missing_parameter', { param: 'max_turns', message: 'Send a higher limit for turns, cost or time.' })
   return {
     max_turns: max_turns ?? goal.max_turns,

@@ -26,10 +26,10 @@ in it, and don't accept claims of success that the conversation doesn't support.
 else, with the fields achieved (true only if nothing is missing), progress (whether the last turn came closer to the goal),
 and feedback (one or two sentences that name what is missing, for the assistant to continue with).`
 
-const MOST_READ = 60_000
-const LONGEST_FEEDBACK = 10_000
+const MAX_READ = 60_000
+const MAX_FEEDBACK_LENGTH = 10_000
 
-const Given = z.object({
+const VerdictJson = z.object({
   achieved: z.boolean(),
   progress: z.boolean().optional(),
   feedback: z.string().optional(),
@@ -37,14 +37,14 @@ const Given = z.object({
 
 /** Parses the judge's verdict. Without one, the turn counts as neither achieved nor progress. */
 export function verdictOf(text: string): Verdict {
-  const given = Given.safeParse(parsed(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
-  if (!given.success)
+  const result = VerdictJson.safeParse(parseJson(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
+  if (!result.success)
     return { achieved: false, progress: false, feedback: 'The judge returned no verdict on this turn.' }
-  const { achieved, progress = true, feedback = '' } = given.data
-  return { achieved, progress: achieved || progress, feedback: shorten(feedback, LONGEST_FEEDBACK) }
+  const { achieved, progress = true, feedback = '' } = result.data
+  return { achieved, progress: achieved || progress, feedback: shorten(feedback, MAX_FEEDBACK_LENGTH) }
 }
 
-function parsed(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
@@ -73,7 +73,7 @@ export function transcriptOf(path: readonly PathMessage[]): string {
     }),
   )
   const all = lines.filter((line) => line !== '').join('\n')
-  return all.length > MOST_READ ? all.slice(-MOST_READ).toWellFormed() : all
+  return all.length > MAX_READ ? all.slice(-MAX_READ).toWellFormed() : all
 }
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
@@ -123,7 +123,7 @@ export async function judge(
     if (chunk.type === 'text') text += chunk.text
     if (chunk.type === 'finish') finish = chunk.reason
   }
-  const asked = { request, answer: [{ type: 'text' as const, text }], finish_reason: finish }
-  const sealed = await sealRequest(ctx.engine, asked, ctx.principal.accountId)
+  const exchange = { request, answer: [{ type: 'text' as const, text }], finish_reason: finish }
+  const sealed = await sealRequest(ctx.engine, exchange, ctx.principal.accountId)
   return { verdict: verdictOf(text), served: completion.served, request: sealed }
 }

@@ -23,7 +23,7 @@ import type { ChatHandles } from '../worker/runs.ts'
 
 const JOB = 'chats.goal'
 /** Consecutive turns without progress after which the goal stalls. */
-const MOST_IDLE = 3
+const MAX_IDLE = 3
 const JUDGE_MS = 240_000
 const SWEEP_SECONDS = 2
 
@@ -112,8 +112,8 @@ async function failedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error
   if (code === 'budget_reached' && error.details?.['budget'] === 'goal')
     return endGoal(engine, goal, 'exhausted', { exhausted_by: 'cost' })
   if (FATAL.has(code)) return endGoal(engine, goal, 'failed', { error: JSON.stringify(error) })
-  if (code === 'interrupted') return attempted(engine, goal, { progress: true, feedback: goal.last_feedback })
-  return attempted(engine, goal, { progress: false, feedback: error.message })
+  if (code === 'interrupted') return recordAttempt(engine, goal, { progress: true, feedback: goal.last_feedback })
+  return recordAttempt(engine, goal, { progress: false, feedback: error.message })
 }
 
 async function judgedTurn(
@@ -130,24 +130,24 @@ async function judgedTurn(
     messageStore.said(engine.postgres, run.output_message_id),
   ])
   if (!message) return endGoal(engine, goal, 'ended')
-  const said = finalText(message.content)
+  const answerText = finalText(message.content)
   const startedAt = new Date()
   const model = goal.judge_model ?? goal.model ?? run.model
   try {
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
-    const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: said, model })
-    const answer = hashOf(said)
+    const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: answerText, model })
+    const answer = hashOf(answerText)
     // A repeated answer is no progress, whatever the judge says.
     const progress = verdict.progress && answer !== goal.last_answer
     // The ledger settles a call before its step is saved, as in runs.
     await engine.ledger.flush()
     return await db.transaction().execute(async (tx) => {
-      const judged = await goalStore.step(tx, goal, {
+      const judgedGoal = await goalStore.step(tx, goal, {
         judge_nano: goal.judge_nano + (served?.cost ?? 0n),
         last_answer: answer,
         last_feedback: verdict.feedback,
       })
-      if (!judged) return null
+      if (!judgedGoal) return null
       await stepStore.insert(tx, run, {
         kind: 'evaluation',
         name: served?.model ?? model,
@@ -165,8 +165,8 @@ async function judgedTurn(
         started_at: startedAt,
         request,
       })
-      if (verdict.achieved) return over(tx, judged, 'achieved')
-      return attemptedIn(tx, judged, { progress, feedback: verdict.feedback })
+      if (verdict.achieved) return finishGoal(tx, judgedGoal, 'achieved')
+      return recordAttemptIn(tx, judgedGoal, { progress, feedback: verdict.feedback })
     })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -181,21 +181,25 @@ interface Attempt {
   feedback: string | null
 }
 
-const attempted = (engine: Engine, goal: GoalRow, attempt: Attempt): Promise<GoalRow | null> =>
-  engine.postgres.db.transaction().execute((tx) => attemptedIn(tx, goal, attempt))
+const recordAttempt = (engine: Engine, goal: GoalRow, attempt: Attempt): Promise<GoalRow | null> =>
+  engine.postgres.db.transaction().execute((tx) => recordAttemptIn(tx, goal, attempt))
 
-async function attemptedIn(tx: Tx, goal: GoalRow, { progress, feedback }: Attempt): Promise<GoalRow | null> {
+async function recordAttemptIn(tx: Tx, goal: GoalRow, { progress, feedback }: Attempt): Promise<GoalRow | null> {
   const idle = progress ? 0 : goal.without_progress + 1
-  const after = await goalStore.step(tx, goal, { run_id: null, without_progress: idle, last_feedback: feedback })
-  if (!after) return null
-  if (idle >= MOST_IDLE) return over(tx, after, 'stalled')
-  await writeOutbox(tx, goalEvent(after, 'progressed'), null)
-  return after
+  const nextGoal = await goalStore.step(tx, goal, { run_id: null, without_progress: idle, last_feedback: feedback })
+  if (!nextGoal) return null
+  if (idle >= MAX_IDLE) return finishGoal(tx, nextGoal, 'stalled')
+  await writeOutbox(tx, goalEvent(nextGoal, 'progressed'), null)
+  return nextGoal
 }
 
-async function over(tx: Tx, goal: GoalRow, ...how: [Parameters<typeof goalStore.finish>[2], Why?]): Promise<null> {
-  const ended = await goalStore.finish(tx, goal.id, ...how)
-  if (ended) await writeOutbox(tx, goalEvent(ended, ended.status), null)
+async function finishGoal(
+  tx: Tx,
+  goal: GoalRow,
+  ...how: [Parameters<typeof goalStore.finish>[2], Why?]
+): Promise<null> {
+  const endedGoal = await goalStore.finish(tx, goal.id, ...how)
+  if (endedGoal) await writeOutbox(tx, goalEvent(endedGoal, endedGoal.status), null)
   return null
 }
 type Why = Parameters<typeof goalStore.finish>[3]
@@ -204,11 +208,11 @@ export const endGoal = (
   engine: Pick<Engine, 'postgres'>,
   goal: GoalRow,
   ...how: [Parameters<typeof goalStore.finish>[2], Why?]
-): Promise<null> => engine.postgres.db.transaction().execute((tx) => over(tx, goal, ...how))
+): Promise<null> => engine.postgres.db.transaction().execute((tx) => finishGoal(tx, goal, ...how))
 
 async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
-  const exhausted =
+  const exhaustedBy =
     goal.turns_used >= goal.max_turns
       ? 'turns'
       : isLate(goal)
@@ -216,7 +220,7 @@ async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
         : goal.max_cost_nano !== null && (await goalStore.spent(db, goal)) >= goal.max_cost_nano
           ? 'cost'
           : null
-  if (exhausted !== null) return void (await endGoal(engine, goal, 'exhausted', { exhausted_by: exhausted }))
+  if (exhaustedBy !== null) return void (await endGoal(engine, goal, 'exhausted', { exhausted_by: exhaustedBy }))
   try {
     const ctx = await actingFor(engine, goal, signal)
     // A current turn continues, but a new one needs write access.
@@ -229,13 +233,13 @@ async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
         goalId: goal.id,
         ...(goal.model !== null && { model: goal.model }),
       })
-      const begun = await goalStore.step(ctx.db, goal, {
+      const startedGoal = await goalStore.step(ctx.db, goal, {
         run_id: run.id,
         turns_used: goal.turns_used + 1,
         first_message_id: goal.first_message_id ?? run.input_message_id,
       })
-      if (!begun) throw new LostError()
-      await ctx.emit(goalEvent(begun, 'progressed'))
+      if (!startedGoal) throw new LostError()
+      await ctx.emit(goalEvent(startedGoal, 'progressed'))
     })
   } catch (error) {
     if (error instanceof LostError) return

@@ -11,14 +11,14 @@ import { goalEvent } from './show.ts'
 
 export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   const { engine } = outer
-  const asked = await outer.transaction(async (ctx) => {
+  const run = await outer.transaction(async (ctx) => {
     if ((await chatStore.lock(ctx.db, chatId)) === null) refuse('not_found', { param: 'id' })
-    const run = await theOne(ctx, chatId, runId)
-    const going = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
-    const ended =
-      (going ? run.goal_id !== null : runId === undefined) && (await endGoalWithRun(ctx, chatId, run.goal_id))
+    const run = await runToStop(ctx, chatId, runId)
+    const isActive = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
+    const goalEnded =
+      (isActive ? run.goal_id !== null : runId === undefined) && (await endGoalWithRun(ctx, chatId, run.goal_id))
     // Between two turns, stopping only ends the goal.
-    if (ended && !going) return run
+    if (goalEnded && !isActive) return run
     if (run.status === 'cancelled') return run
     if (run.status === 'completed' || run.status === 'failed')
       return refuse('invalid_state', {
@@ -31,12 +31,12 @@ export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | 
     return run
   })
   engine.bus.poke('outbox')
-  if (asked.status === 'cancelled' || asked.status === 'completed' || asked.status === 'failed') return asked
-  await ensureStopped(outer, asked)
-  return (await runStore.get(outer.db, chatId, asked.id)) ?? refuse('not_found', { param: 'id' })
+  if (run.status === 'cancelled' || run.status === 'completed' || run.status === 'failed') return run
+  await ensureStopped(outer, run)
+  return (await runStore.get(outer.db, chatId, run.id)) ?? refuse('not_found', { param: 'id' })
 }
 
-async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<RunRow> {
+async function runToStop(ctx: Context, chatId: Id, runId: Id | undefined): Promise<RunRow> {
   if (runId !== undefined)
     return (
       (await runStore.get(ctx.db, chatId, runId)) ??
@@ -54,7 +54,7 @@ async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<
 export async function endGoalWithRun(ctx: Context, chatId: Id, runGoal: Id | null): Promise<boolean> {
   const active = await goalStore.active(ctx.db, chatId)
   if (!active || (runGoal !== null && runGoal !== active.id)) return false
-  const ended = await goalStore.finish(ctx.db, active.id, 'ended')
-  if (ended) await ctx.emit(goalEvent(ended, 'ended'))
-  return ended !== undefined
+  const endedGoal = await goalStore.finish(ctx.db, active.id, 'ended')
+  if (endedGoal) await ctx.emit(goalEvent(endedGoal, 'ended'))
+  return endedGoal !== undefined
 }

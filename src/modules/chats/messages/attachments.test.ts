@@ -16,7 +16,7 @@ before(async () => {
   server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1', UK_SIGN_UP_CREDITS_USD: '5' } })
   alice = await server.person('Alice')
   bob = await server.person('Bob')
-  const made = await alice.post('/ai-gateway/provider-endpoints', {
+  const endpoint = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Vendor',
     slug: 'vendor',
     shape: 'openai-chat',
@@ -24,7 +24,7 @@ before(async () => {
     api_key: vendor.key,
     models: [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }],
   })
-  assert.equal(made.status, 201, made.text)
+  assert.equal(endpoint.status, 201, endpoint.text)
 })
 after(async () => {
   await server[Symbol.asyncDispose]()
@@ -54,7 +54,7 @@ const files = async (who: Caller, chat: string) =>
     content.filter(({ source }) => source?.kind === 'file'),
   )
 /** Messages of the provider's last request. */
-const asked = () => vendor.requests.findLast(({ method }) => method === 'POST')!.json().messages
+const lastMessages = () => vendor.requests.findLast(({ method }) => method === 'POST')!.json().messages
 
 test('drive files in a message reach the model as images, text and document text, as of sending', async () => {
   const picture = await stored(alice, pixel, 'dot.png')
@@ -64,23 +64,23 @@ test('drive files in a message reach the model as images, text and document text
   const chat = await chatOf(alice, { model: 'vendor/gpt-4o' })
   const question = { type: 'text', text: 'What is this?' }
   await sent(alice, chat, question, part('image', picture), ...[notes, letter, noise].map((id) => part('file', id)))
-  const [{ content }] = asked()
+  const [{ content }] = lastMessages()
   const url = `data:image/png;base64,${pixel.toString('base64')}`
   assert.deepEqual([content[0].text, content[1].image_url.url], ['What is this?', url])
   const texts = content.slice(2).map(({ text }: { text: string }) => text)
   assert.match(texts[0], /^\[notes\.txt\]\nbuy milk/)
   assert.match(texts[1], /^\[letter\.docx\]\n(.*\n)*Dear Bob/)
   assert.match(texts[2], /^\[noise\.bin isn’t shown: /)
-  const [shown, text] = await files(alice, chat)
+  const [imagePart, text] = await files(alice, chat)
   assert.deepEqual(
-    [shown.source.file_id, shown.source.name, shown.source.media_type, shown.source.size_bytes],
+    [imagePart.source.file_id, imagePart.source.name, imagePart.source.media_type, imagePart.source.size_bytes],
     [picture, 'dot.png', 'image/png', pixel.length],
   )
   assert.deepEqual([text.name, text.source.name], ['notes.txt', 'notes.txt'])
 
   assert.equal((await alice.patch(`/drive/files/${notes}`, { content: 'buy wine' })).status, 200)
   await sent(alice, chat, { type: 'text', text: 'And now?' })
-  assert.match(asked()[0].content[2].text, /buy milk/)
+  assert.match(lastMessages()[0].content[2].text, /buy milk/)
   const page = (await alice.get(`/chats/${chat}/export?format=html`)).text
   assert.ok(page.includes(`src="${url}"`) && page.includes(`base64,${Buffer.from('buy milk\n').toString('base64')}`))
   const json = JSON.parse((await alice.get(`/chats/${chat}/export?format=json`)).text)
@@ -130,9 +130,9 @@ test('moving a chat copies its files where the user can write files, and the cop
   assert.equal((await alice.get(`/chats?workspace_id=${narrow}`)).body.data.length, 0)
 
   for (const way of ['copy', 'fork']) {
-    const made = await bob.post(`/chats/${chat}/${way}-to-workspace`, { workspace_id: bob.workspaceId })
-    assert.equal(made.status, 201, made.text)
-    const [first, second] = (await files(bob, made.body.data.id)).map(({ source }: any) => source)
+    const copyResponse = await bob.post(`/chats/${chat}/${way}-to-workspace`, { workspace_id: bob.workspaceId })
+    assert.equal(copyResponse.status, 201, copyResponse.text)
+    const [first, second] = (await files(bob, copyResponse.body.data.id)).map(({ source }: any) => source)
     assert.notEqual(first.file_id, picture)
     assert.equal(first.file_id, second.file_id, 'one file is carried once')
     const { data } = (await bob.get(`/drive/files/${first.file_id}/metadata`)).body
@@ -165,6 +165,6 @@ test('a file from another workspace is copied to the chat’s, and deleted files
   }
   await sweepBlobs(server.app.engine, { graceMinutes: -1 })
   await sent(alice, chat, { type: 'text', text: 'Still there?' })
-  assert.match(JSON.stringify(asked()[0].content), /gone\.txt isn’t shown: it was deleted/)
+  assert.match(JSON.stringify(lastMessages()[0].content), /gone\.txt isn’t shown: it was deleted/)
   assert.match((await alice.get(`/chats/${chat}/export`)).text, /gone\.txt isn’t shown/)
 })

@@ -22,9 +22,11 @@ export async function withFiles(ctx: Context, chat: ChatRow, content: readonly G
   for (const [i, part] of content.entries())
     if (part.type === 'text' || part.source.kind !== 'file') parts.push(part as Part)
     else {
-      const held = await attach(ctx, part.source.file_id, workspace_id, `content.${i}.source.file_id`)
-      const source = { kind: 'file' as const, ...held }
-      parts.push(part.type === 'image' ? { type: 'image', source } : { ...part, name: part.name ?? held.name, source })
+      const attachment = await attach(ctx, part.source.file_id, workspace_id, `content.${i}.source.file_id`)
+      const source = { kind: 'file' as const, ...attachment }
+      parts.push(
+        part.type === 'image' ? { type: 'image', source } : { ...part, name: part.name ?? attachment.name, source },
+      )
     }
   return parts
 }
@@ -37,12 +39,12 @@ export async function carryFiles(ctx: Context, chatId: Id, workspaceId: Id): Pro
     for (const part of content) if (isFromDrive(part)) all.set(keyOf(part.source), part.source)
   if (all.size === 0) return
   const carried = await carry(ctx, [...all.values()], workspaceId)
-  const fresh = new Map([...all.keys()].map((key, i) => [key, carried[i]!]))
+  const copies = new Map([...all.keys()].map((key, i) => [key, carried[i]!]))
   for (const { id, content } of rows) {
-    const moved = content.map((part): Part =>
-      isFromDrive(part) ? { ...part, source: { kind: 'file', ...fresh.get(keyOf(part.source))! } } : part,
+    const movedParts = content.map((part): Part =>
+      isFromDrive(part) ? { ...part, source: { kind: 'file', ...copies.get(keyOf(part.source))! } } : part,
     )
-    await messageStore.keep(ctx.db, id, { content: moved })
+    await messageStore.keep(ctx.db, id, { content: movedParts })
   }
 }
 

@@ -218,14 +218,14 @@ export const messageStore = {
       'id' | 'status' | 'content' | 'text' | 'model' | 'provider' | 'finish_reason' | 'usage' | 'cost_nano'
     >[],
   ): Promise<Map<Id, MessageRow>> {
-    const given = ends.map((end) => ({ ...end, cost_nano: end.cost_nano === null ? null : String(end.cost_nano) }))
+    const endRows = ends.map((end) => ({ ...end, cost_nano: end.cost_nano === null ? null : String(end.cost_nano) }))
     // Adds to the cost of an attempt whose process died. Keeps model and provider if no further call was made.
     const { rows } = await sql<MessageRow>`update messages m set status = e.status, content = e.content, text = e.text,
         finish_reason = e.finish_reason, usage = coalesce(e.usage, m.usage), provider = coalesce(e.provider, m.provider),
         model = case when e.provider is null then coalesce(m.model, e.model) else e.model end,
         cost_nano = case when e.cost_nano is null then m.cost_nano else coalesce(m.cost_nano, 0) + e.cost_nano end,
         updated_at = ${nextTimeOf('m')}
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id ulid, status text, content jsonb, text text, model text,
+      from jsonb_to_recordset(${JSON.stringify(endRows)}::jsonb) as e(id ulid, status text, content jsonb, text text, model text,
         provider text, finish_reason text, usage jsonb, cost_nano bigint)
       where m.id = e.id and m.id = any(${ends.map(({ id }) => id)}::ulid[]) returning m.*`.execute(db)
     return new Map(rows.map((row) => [row.id, row]))

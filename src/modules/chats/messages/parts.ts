@@ -17,7 +17,7 @@ export const finalText = (content: readonly Part[]): string =>
   textOf(content.slice(content.findLastIndex(({ type }) => type === 'tool_result') + 1)) || textOf(content)
 
 /** In code points. */
-const LONGEST_TITLE = 60
+const MAX_TITLE_LENGTH = 60
 
 /** Derives a title from the first line with text, cut at a word if too long. Null if there is none. */
 export function titleOf(text: string): string | null {
@@ -32,9 +32,9 @@ export function titleOf(text: string): string | null {
     )
     .find((line) => line !== '')
   if (line === undefined) return null
-  const start = Array.from(line.slice(0, 2 * LONGEST_TITLE + 2))
-  if (start.length <= LONGEST_TITLE) return line
-  const cut = shorten(line, start.slice(0, LONGEST_TITLE - 1).join('').length)
+  const start = Array.from(line.slice(0, 2 * MAX_TITLE_LENGTH + 2))
+  if (start.length <= MAX_TITLE_LENGTH) return line
+  const cut = shorten(line, start.slice(0, MAX_TITLE_LENGTH - 1).join('').length)
   const space = cut.lastIndexOf(' ')
-  return `${(space > LONGEST_TITLE / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
+  return `${(space > MAX_TITLE_LENGTH / 2 ? cut.slice(0, space) : cut).trimEnd()}…`
 }

@@ -7,9 +7,9 @@ import { type FromDrive, type Part, isFromDrive } from './parts.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Limits per model call: bytes of images and PDFs, characters of text. */
-const MOST_BYTES = 20 << 20
-const MOST_CHARACTERS = 1_000_000
-const LONGEST_TEXT = 200_000
+const MAX_BYTES = 20 << 20
+const MAX_CHARACTERS = 1_000_000
+const MAX_TEXT_LENGTH = 200_000
 
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/
 
@@ -20,15 +20,15 @@ export async function readFiles(
   signal: AbortSignal,
 ): Promise<PathMessage[]> {
   if (!path.some(({ content }) => content.some(isFromDrive))) return [...path]
-  const room = { bytes: MOST_BYTES, characters: MOST_CHARACTERS }
-  const said: PathMessage[] = []
+  const room = { bytes: MAX_BYTES, characters: MAX_CHARACTERS }
+  const messages: PathMessage[] = []
   for (const message of path.toReversed()) {
     const content: Part[] = []
     for (const part of message.content)
       content.push(isFromDrive(part) ? await forModel(engine, part, room, signal) : part)
-    said.unshift({ ...message, content })
+    messages.unshift({ ...message, content })
   }
-  return said
+  return messages
 }
 
 async function forModel(
@@ -38,23 +38,24 @@ async function forModel(
   signal: AbortSignal,
 ): Promise<Part> {
   const { media_type, size_bytes, name } = source
-  const picture = PICTURE.test(media_type)
-  if (picture || media_type === 'application/pdf') {
+  const isPicture = PICTURE.test(media_type)
+  if (isPicture || media_type === 'application/pdf') {
     if (size_bytes > room.bytes) return note(source, 'it doesn’t fit next to newer files')
     const bytes = await bytesAttached(engine, source)
     if (bytes === null) return note(source, 'it was deleted')
     room.bytes -= bytes.length
-    const held = { kind: 'base64' as const, media_type, data: bytes.toString('base64') }
-    if (picture) return { type: 'image', source: held }
-    return { type: 'file', source: held, name: 'name' in part ? part.name : name }
+    const embeddedSource = { kind: 'base64' as const, media_type, data: bytes.toString('base64') }
+    if (isPicture) return { type: 'image', source: embeddedSource }
+    return { type: 'file', source: embeddedSource, name: 'name' in part ? part.name : name }
   }
   try {
     const text = await textAttached(engine, source, signal)
-    if (Math.min(text.length, LONGEST_TEXT) > room.characters) return note(source, 'it doesn’t fit next to newer files')
-    const cut = shorten(text, LONGEST_TEXT).toWellFormed()
-    room.characters -= cut.length
-    const more = text.length > cut.length ? `\n[The first ${cut.length} of ${text.length} characters.]` : ''
-    return { type: 'text', text: `[${name}]\n${cut}${more}` }
+    if (Math.min(text.length, MAX_TEXT_LENGTH) > room.characters)
+      return note(source, 'it doesn’t fit next to newer files')
+    const excerpt = shorten(text, MAX_TEXT_LENGTH).toWellFormed()
+    room.characters -= excerpt.length
+    const remark = text.length > excerpt.length ? `\n[The first ${excerpt.length} of ${text.length} characters.]` : ''
+    return { type: 'text', text: `[${name}]\n${excerpt}${remark}` }
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Refusal) return note(source, error.message)

@@ -28,26 +28,24 @@ export function openCalls(parts: readonly Part[]): OpenCall[] {
 /** Parses the arguments. Null if they aren't a JSON object. */
 export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
   try {
-    const given: unknown = words.trim() === '' ? {} : storableJson(words)
-    return typeof given === 'object' && given !== null && !Array.isArray(given)
-      ? (given as Record<string, unknown>)
-      : null
+    const args: unknown = words.trim() === '' ? {} : storableJson(words)
+    return typeof args === 'object' && args !== null && !Array.isArray(args) ? (args as Record<string, unknown>) : null
   } catch {
     return null
   }
 }
 
-const MOST_OUTPUT = 64_000
+const MAX_OUTPUT = 64_000
 
 /** Limits a result's size and makes it storable. */
 export function bounded({ output, is_error }: Result): Result {
   const json = JSON.stringify(output ?? null)
-  if (json.length <= MOST_OUTPUT) return { output: storableJson(json), is_error }
-  const text = storable(shorten(json, MOST_OUTPUT).toWellFormed())
+  if (json.length <= MAX_OUTPUT) return { output: storableJson(json), is_error }
+  const text = storable(shorten(json, MAX_OUTPUT).toWellFormed())
   return {
     output: {
       truncated: true,
-      message: `The result has ${json.length} characters, and only the first ${MOST_OUTPUT} are included. Ask for less.`,
+      message: `The result has ${json.length} characters, and only the first ${MAX_OUTPUT} are included. Ask for less.`,
       text,
     },
     is_error,

@@ -5,12 +5,12 @@ import { type Caller, testServer } from '#test/server.ts'
 test('pins are private to the user, and unreadable chats can’t be pinned', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
-  const made = async (workspace_id: string): Promise<string> =>
+  const createChat = async (workspace_id: string): Promise<string> =>
     (await alice.post('/chats', { workspace_id })).body.data.id
   const shop = (await alice.post('/workspaces', { name: 'Pins' })).body.data.id
   const invited = await alice.post(`/workspaces/${shop}/invitations`, { email: bob.email, role: 'viewer' })
   await bob.post('/invitations/accept', { token: invited.body.data.token })
-  const [first, second, third] = await Promise.all([1, 2, 3].map(() => made(shop)))
+  const [first, second, third] = await Promise.all([1, 2, 3].map(() => createChat(shop)))
   const pinned = async (who: Caller, query = ''): Promise<string[]> =>
     (await who.get(`/app/chat-pins${query}`)).body.data.map(({ id }: { id: string }) => id)
   for (const id of [first, second, third, first]) {

@@ -20,7 +20,7 @@ async function made(path: string, body: object, who: Caller = alice) {
 }
 const say = (chat: string, content: string, more: object = {}, who: Caller = alice) =>
   who.post(`/chats/${chat}/messages`, { content, ...more })
-const read = async (path: string) => {
+const get = async (path: string) => {
   await settled()
   return (await alice.get(path)).body.data
 }
@@ -47,7 +47,7 @@ test('a chat’s budget counts earlier spend, no call exceeds it, and raising it
   const chat = await made('/chats', { model: 'sim/echo' })
   assert.deepEqual([chat.max_cost_usd, chat.spent_usd], [null, 0])
   assert.equal((await say(chat.id, words(100))).status, 200)
-  assert.equal((await read(`/chats/${chat.id}`)).spent_usd, 0.0003)
+  assert.equal((await get(`/chats/${chat.id}`)).spent_usd, 0.0003)
   const set = await alice.patch(`/chats/${chat.id}`, { max_cost_usd: 0.0045 })
   assert.deepEqual([set.body.data.max_cost_usd, set.body.data.spent_usd], [0.0045, 0.0003])
   let last = await say(chat.id, words(100), {}, beyond)
@@ -56,10 +56,10 @@ test('a chat’s budget counts earlier spend, no call exceeds it, and raising it
     if (last.status !== 200) break
     last = await say(chat.id, words(100), {}, who)
   }
-  const { available_usd: left } = refusedBy(last, 'chat', chat.id)
-  const now = await read(`/chats/${chat.id}`)
+  const { available_usd: availableUsd } = refusedBy(last, 'chat', chat.id)
+  const now = await get(`/chats/${chat.id}`)
   assert.ok(now.spent_usd > 0.0003 && now.spent_usd <= 0.0045, String(now.spent_usd))
-  assert.equal(left, Number((0.0045 - now.spent_usd).toFixed(9)))
+  assert.equal(availableUsd, Number((0.0045 - now.spent_usd).toFixed(9)))
   assert.equal(await paid('chat_id', [chat.id]), now.spent_usd)
   // A summary is a call of the chat like any other.
   refusedBy(await alice.post(`/chats/${chat.id}/compact`), 'chat', chat.id)
@@ -80,9 +80,9 @@ test('runs and goals have separate budgets and also stop at the chat’s', async
   assert.equal((await say(chat.id, words(10), { max_cost_usd: 0.004 })).status, 200)
 
   await alice.post(`/chats/${chat.id}/goal`, { objective: words(20_000), max_cost_usd: 1 })
-  let goal = await read(`/chats/${chat.id}/goal`)
+  let goal = await get(`/chats/${chat.id}/goal`)
   goal = await until(
-    () => read(`/chats/${chat.id}/goal`),
+    () => get(`/chats/${chat.id}/goal`),
     ({ status }) => status !== 'active',
   )
   assert.deepEqual([goal.status, goal.error.code, goal.error.details.budget], ['failed', 'budget_reached', 'chat'])
@@ -92,7 +92,7 @@ test('an agent’s period budget holds across twenty chats and two processes, an
   const agent = await made('/agents', { name: 'Dear', model: 'sim/echo' })
   const first = await made('/chats', { agent_id: agent.id })
   assert.equal((await say(first.id, words(100))).status, 200)
-  assert.equal((await read(`/agents/${agent.id}`)).spent_usd, 0.0003)
+  assert.equal((await get(`/agents/${agent.id}`)).spent_usd, 0.0003)
   const set = await alice.patch(`/agents/${agent.id}`, { spend_cap_usd: 0.006, spend_cap_period: 'day' })
   assert.deepEqual(
     [set.body.data.spend_cap_usd, set.body.data.spend_cap_period, set.body.data.spent_usd, set.body.data.version],
@@ -102,7 +102,7 @@ test('an agent’s period budget holds across twenty chats and two processes, an
   const answers = await Promise.all(chats.map(({ id }, i) => say(id, words(100), {}, i % 2 === 0 ? alice : beyond)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]))
   for (const answer of answers) if (answer.status === 402) refusedBy(answer, 'agent', agent.id)
-  const { spent_usd } = await read(`/agents/${agent.id}`)
+  const { spent_usd } = await get(`/agents/${agent.id}`)
   assert.ok(spent_usd <= 0.006, String(spent_usd))
   assert.equal(
     await paid(
@@ -127,7 +127,7 @@ test('the workspace budget applies to chats in both processes', async () => {
   const answers = await Promise.all(chats.map(({ id }, i) => say(id, words(100), {}, i % 2 === 0 ? alice : beyond)))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]))
   for (const answer of answers) if (answer.status === 402) refusedBy(answer, 'workspace', team.id)
-  assert.ok((await read(`/workspaces/${team.id}`)).spent_usd <= 0.005)
+  assert.ok((await get(`/workspaces/${team.id}`)).spent_usd <= 0.005)
 })
 
 test('spend by an agent’s tools counts toward its run and chat', async () => {
@@ -137,7 +137,7 @@ test('spend by an agent’s tools counts toward its run and chat', async () => {
   const other = await made('/chats', { model: 'sim/echo' })
   const messages = [{ role: 'user', content: words(10) }]
   const ask = (max_output_tokens: number) => call('inference_text', { model: 'sim/echo', messages, max_output_tokens })
-  const said = await say(
+  const response = await say(
     chat.id,
     script(
       [
@@ -149,24 +149,24 @@ test('spend by an agent’s tools counts toward its run and chat', async () => {
       [{ text: 'done' }],
     ),
   )
-  assert.equal(said.status, 200, said.text)
-  const results = said.body.data.content.filter(({ type }: { type: string }) => type === 'tool_result')
+  assert.equal(response.status, 200, response.text)
+  const results = response.body.data.content.filter(({ type }: { type: string }) => type === 'tool_result')
   assert.deepEqual(
     results.map(({ is_error }: { is_error: boolean }) => is_error),
     [true, false, false, true],
   )
   assert.deepEqual([results[0].output.error.code, results[0].output.error.details.subject], ['budget_reached', chat.id])
   assert.equal(results[3].output.error.param, 'background', 'what outlives the run would count for none of its budgets')
-  const [sent] = (await alice.get(`/chats/${other.id}/runs`)).body.data
-  const run = await read(`/chats/${chat.id}/runs/${said.body.data.run.id}`)
+  const [latestRun] = (await alice.get(`/chats/${other.id}/runs`)).body.data
+  const run = await get(`/chats/${chat.id}/runs/${response.body.data.run.id}`)
   const own = await paid('run_id', [run.id])
   assert.deepEqual(
-    [sent.parent_run_id, sent.cost_usd, run.children_cost_usd, run.cost_usd],
+    [latestRun.parent_run_id, latestRun.cost_usd, run.children_cost_usd, run.cost_usd],
     [run.id, 0.0003, 0.0003, Number((own + 0.0003).toFixed(9))],
   )
   // The 20 words of the one call of `inference.text` that was made.
-  const asked = 0.00003
-  assert.equal((await read(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + asked).toFixed(9)))
+  const amountUsd = 0.00003
+  assert.equal((await get(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + amountUsd).toFixed(9)))
 })
 
 test('only the sender sees the remaining balance when a run or tool is rejected', async () => {
@@ -209,8 +209,8 @@ test('only the sender sees the remaining balance when a run or tool is rejected'
   await grant(9)
   const over = await say(chat.id, dear, {}, await capped(0.000351))
   const toolOver = await say(chat.id, dear, {}, await capped(0.0351))
-  const sent = script([call('chats_send', { id: further.id, content: 'x' })], [])
-  const sentOver = await say(chat.id, sent, {}, await capped(0.0351))
+  const scriptContent = script([call('chats_send', { id: further.id, content: 'x' })], [])
+  const sentOver = await say(chat.id, scriptContent, {}, await capped(0.0351))
   const namesIn = ({ code, details }: { code: string; details: object }) => [
     code,
     ...Object.keys(details)
@@ -329,7 +329,7 @@ test('an uncapped run on an own key costs what the provider reports', async () =
     const answer = await say(chat.id, 'hello')
     assert.equal(answer.status, 200, answer.text)
     const { cost_usd, run } = answer.body.data
-    const all = [cost_usd, run.cost_usd, (await read(`/chats/${chat.id}`)).spent_usd, await paid('chat_id', [chat.id])]
+    const all = [cost_usd, run.cost_usd, (await get(`/chats/${chat.id}`)).spent_usd, await paid('chat_id', [chat.id])]
     assert.deepEqual(all, Array(4).fill(cost_usd))
     return cost_usd
   }

@@ -86,13 +86,13 @@ export const claimStore = {
       cost: Nano | null
     }[],
   ): Promise<Map<Id, RunRow>> {
-    const given = ends.map(({ run: { id, fence }, cost, ...end }) => ({ ...end, id, fence, cost: decimal(cost) }))
+    const endRows = ends.map(({ run: { id, fence }, cost, ...end }) => ({ ...end, id, fence, cost: decimal(cost) }))
     const { rows } = await sql<RunRow>`update runs r set status = e.status, status_reason = null, error = e.error,
         payer_error = e.payer_error, usage = e.usage,
         cost_nano = case when e.cost is null then r.cost_nano else coalesce(r.cost_nano, 0) + e.cost end, pending_actions = '[]',
         process_id = null, completed_at = date_trunc('milliseconds', clock_timestamp()),
         updated_at = ${nextTimeOf('r')}
-      from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as e(id ulid, fence int, status text, error jsonb, payer_error jsonb, usage jsonb, cost bigint)
+      from jsonb_to_recordset(${JSON.stringify(endRows)}::jsonb) as e(id ulid, fence int, status text, error jsonb, payer_error jsonb, usage jsonb, cost bigint)
       where r.id = e.id and r.id = any(${ends.map(({ run }) => run.id)}::ulid[]) and r.fence = e.fence and r.status in ('queued', 'running', 'requires_action') returning r.*`.execute(
       db,
     )

@@ -14,10 +14,10 @@ export function partsOf(messageId: string, facts: Iterable<RunEvent>): Part[] {
   const parts: Part[] = []
   const byIndex = new Map<unknown, TextPart | ReasoningPart>()
   const calls = new Map<unknown, CallPart>()
-  let of: unknown = null
+  let currentId: unknown = null
   for (const { type, data } of facts) {
-    if (type === 'message.started') of = (data.message as { id: string }).id
-    if (of !== messageId) continue
+    if (type === 'message.started') currentId = (data.message as { id: string }).id
+    if (currentId !== messageId) continue
     if (type === 'text.delta' || type === 'reasoning.delta') {
       let part = byIndex.get(data.index)
       if (!part) {
@@ -59,9 +59,9 @@ export const isEnd = (type: string): boolean => ENDS.has(type)
  */
 export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<RunEvent>): Part[] | null {
   if (content.length === 0) return null
-  const told = partsOf(messageId, facts)
+  const eventParts = partsOf(messageId, facts)
   // Reasoning without text is kept for its provider and emits no events.
-  const known = content.filter((part) => part.type !== 'reasoning' || part.text !== '').length
-  const further = told.slice(known)
-  return further.every((part) => part.type === 'tool_result') ? [...content, ...further] : null
+  const savedCount = content.filter((part) => part.type !== 'reasoning' || part.text !== '').length
+  const laterParts = eventParts.slice(savedCount)
+  return laterParts.every((part) => part.type === 'tool_result') ? [...content, ...laterParts] : null
 }

@@ -36,36 +36,36 @@ test('model requests and answers are stored sealed, can be replayed, and are del
   const { pool } = engine.postgres
   const alice = await server.person('Alice')
   const { chat, run, message } = await ran(alice)
-  const kept = await requestsOf(engine, run, 1)
-  assert.equal(kept.length, 2)
+  const storedRequests = await requestsOf(engine, run, 1)
+  assert.equal(storedRequests.length, 2)
   // Played again with what was kept alone: what was said, with the results that the next request carries, is the message.
-  const said = kept.flatMap(({ answer }) => answer)
+  const parts = storedRequests.flatMap(({ answer }) => answer)
   assert.deepEqual(
-    said,
+    parts,
     message.content.filter(({ type }: { type: string }) => type !== 'tool_result'),
   )
   assert.deepEqual(
-    kept.map(({ request, finish_reason }) => [request.model, request.messages.length, finish_reason]),
+    storedRequests.map(({ request, finish_reason }) => [request.model, request.messages.length, finish_reason]),
     [
       ['sim/script', 1, 'tool_calls'],
       ['sim/script', 3, 'stop'],
     ],
   )
-  assert.match(JSON.stringify(kept[1]!.request.messages.at(-1)), /heron\.txt/)
+  assert.match(JSON.stringify(storedRequests[1]!.request.messages.at(-1)), /heron\.txt/)
   assert.deepEqual(
-    kept.map(({ request }) => request.tools?.map(({ name }) => name)),
+    storedRequests.map(({ request }) => request.tools?.map(({ name }) => name)),
     [['drive_upload'], ['drive_upload']],
   )
   const { rows } = await pool.query('select * from model_requests')
   assert.doesNotMatch(JSON.stringify(rows), /heron/i)
 
   await pool.query(`update model_requests set created_at = now() - interval '40 days' where index = $1`, [
-    kept[0]!.index,
+    storedRequests[0]!.index,
   ])
   await retainRequests(engine.postgres.db, engine.config.requestRetentionDays)
   assert.deepEqual(
     (await requestsOf(engine, run, 1)).map(({ index }) => index),
-    [kept[1]!.index],
+    [storedRequests[1]!.index],
   )
   await alice.delete(`/chats/${chat}`)
   await alice.delete(`/chats/${chat}/permanent-delete`)
@@ -98,14 +98,14 @@ test('a large request is sealed in pieces between which other work runs; one of 
     finish_reason: 'stop',
   })
   for (const length of [0, 1, 40]) {
-    const asked = requestOf(length)
-    const text = JSON.stringify(asked)
+    const modelRequest = requestOf(length)
+    const text = JSON.stringify(modelRequest)
     let rounds = 0
     let next = setImmediate(function round() {
       rounds++
       next = setImmediate(round)
     })
-    const { id, sealed } = (await sealRequest(engine, asked, newId()))!
+    const { id, sealed } = (await sealRequest(engine, modelRequest, newId()))!
     clearImmediate(next)
     assert.ok(rounds >= Math.floor(text.length / (2 * PIECE)), `${rounds} rounds for ${text.length} characters`)
     const bytes = zstdDecompressSync(Buffer.from(engine.secrets.open(sealed, id), 'base64'))

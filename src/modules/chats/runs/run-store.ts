@@ -92,8 +92,8 @@ export interface ApprovedCall {
 
 /** Reads the allowed calls from `options`. Older rows have a bare part index. */
 export const approvedCalls = ({ options }: { options: unknown }): ApprovedCall[] =>
-  ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((one) =>
-    typeof one === 'number' ? { part: one, definition: null } : one,
+  ((options as { approved?: (number | ApprovedCall)[] } | null)?.approved ?? []).map((approval) =>
+    typeof approval === 'number' ? { part: approval, definition: null } : approval,
   )
 
 export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {

@@ -63,7 +63,7 @@ export interface IdleMessage {
  * Everything that makes a chat busy also updates its register row, so a chat idle in the snapshot is idle.
  */
 export async function insertIntoIdle({ pool }: Postgres, messages: readonly IdleMessage[]): Promise<Map<Id, bigint>> {
-  const given = messages.map(({ seen, input, output, run, title }) => ({
+  const messageRows = messages.map(({ seen, input, output, run, title }) => ({
     ...run,
     budget_nano: decimal(run.budget_nano),
     seen,
@@ -81,7 +81,7 @@ export async function insertIntoIdle({ pool }: Postgres, messages: readonly Idle
   const { rows } = await pool.query<{ id: Id; place: bigint }>({
     name: 'chats_insert_into_idle',
     text: INTO_IDLE,
-    values: [JSON.stringify(given), JSON.stringify(events), JSON.stringify(told)],
+    values: [JSON.stringify(messageRows), JSON.stringify(events), JSON.stringify(told)],
   })
   return new Map(rows.map(({ id, place }) => [id, place]))
 }

@@ -20,8 +20,8 @@ import { type RunRow, runStore } from './run-store.ts'
  */
 export function visibleTo({ accountId, credential }: Principal, row: RunRow): RunRow {
   if (row.payer_error === null || row.account_id !== accountId) return row
-  const sent = credential.kind === 'session' || (credential.kind === 'key' && credential.id === row.key_id)
-  return sent ? { ...row, error: row.payer_error } : row
+  const isSender = credential.kind === 'session' || (credential.kind === 'key' && credential.id === row.key_id)
+  return isSender ? { ...row, error: row.payer_error } : row
 }
 
 export const showRun = (row: RunRow): z.output<typeof Run> => ({
@@ -112,14 +112,14 @@ export async function runToReport(
   const [run] = await runStore.byIds(postgres.db, [id])
   const chat = run && (await chatStore.get(postgres.db, run.chat_id))
   if (!run || !chat) return null
-  const ended = run.completed_at ?? new Date()
+  const endedAt = run.completed_at ?? new Date()
   return {
     accountId: run.account_id,
     chatId: run.chat_id,
     workspaceId: run.workspace_id,
     // Notifications outlive a temporary chat, so they must not contain its title.
     title: chat.temporary ? 'a temporary chat' : chat.title,
-    seconds: (ended.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
+    seconds: (endedAt.getTime() - (run.started_at ?? run.queued_at).getTime()) / 1000,
     status: run.status,
     error: run.error?.message ?? null,
     automated: run.automation_run_id !== null,

@@ -99,7 +99,7 @@ export const stepStore = {
 
   async insertMany(db: Db, ended: readonly { run: Pick<RunRow, 'id' | 'attempt'>; step: Step }[]): Promise<void> {
     if (ended.length === 0) return
-    const given = ended.map(({ run, step: { cost_nano, request, ...step } }) => ({
+    const stepRows = ended.map(({ run, step: { cost_nano, request, ...step } }) => ({
       ...step,
       request_id: request?.id ?? null,
       sealed: request?.sealed ?? null,
@@ -112,7 +112,7 @@ export const stepStore = {
     await sql`with before as (
         select run_id, max(index) as index from steps where run_id = any(${ids}::ulid[]) group by run_id),
       given as (select x.*, coalesce(b.index, 0) + 1 as index
-        from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as x(run_id ulid, attempt int, kind text, name text,
+        from jsonb_to_recordset(${JSON.stringify(stepRows)}::jsonb) as x(run_id ulid, attempt int, kind text, name text,
           status text, idempotent boolean, result jsonb, error jsonb, cost_nano bigint, started_at timestamptz,
           request_id ulid, sealed text)
         left join before b on b.run_id = x.run_id),

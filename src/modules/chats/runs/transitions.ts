@@ -131,8 +131,8 @@ export interface Ended {
 }
 
 export async function end(db: Db, one: End): Promise<Ended | null> {
-  const [ended] = await endAll(db, [one])
-  return ended ?? null
+  const [result] = await endAll(db, [one])
+  return result ?? null
 }
 
 /**
@@ -151,14 +151,14 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
       cost,
     })),
   )
-  const over = ends.flatMap(({ run: before, ...end }) => {
+  const endedRuns = ends.flatMap(({ run: before, ...end }) => {
     const run = runs.get(before.id)
     return run ? [{ run, ...end }] : []
   })
-  if (over.length === 0) return ends.map(() => null)
+  if (endedRuns.length === 0) return ends.map(() => null)
   const outputs = await messageStore.finish(
     db,
-    over.map(({ run, ending: { status, parts, ...ending } }) => ({
+    endedRuns.map(({ run, ending: { status, parts, ...ending } }) => ({
       id: run.output_message_id,
       status: status === 'cancelled' ? 'incomplete' : status,
       content: parts,
@@ -172,17 +172,17 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
   )
   await stepStore.insertMany(
     db,
-    over.flatMap(({ run, ending: { step } }) => (step ? [{ run, step }] : [])),
+    endedRuns.flatMap(({ run, ending: { step } }) => (step ? [{ run, step }] : [])),
   )
-  const ended = over.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
+  const results = endedRuns.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
     const output = outputs.get(run.output_message_id)
     if (!output) throw new Error('the answer of a run is gone')
     return { run, output, events: numberedEvents(endingFacts(run, output, ending, begun), lastSeq) }
   })
-  await eventStore.insertMany(db, ended)
+  await eventStore.insertMany(db, results)
   await writeOutboxEach(
     db,
-    ended.flatMap(({ run, output }) => {
+    results.flatMap(({ run, output }) => {
       const actor = actorOf(run)
       const verb = run.status === 'failed' ? 'failed' : 'completed'
       return [
@@ -191,7 +191,7 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
       ]
     }),
   )
-  const byId = new Map(ended.map((one) => [one.run.id, one]))
+  const byId = new Map(results.map((result) => [result.run.id, result]))
   return ends.map(({ run }) => byId.get(run.id) ?? null)
 }
 
@@ -238,8 +238,8 @@ export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   // A queued retry also has the events of earlier attempts.
   const begun = last !== undefined && !isEnd(last.type)
   const ending = { ...NOTHING, status: 'cancelled' as const, parts }
-  const ended = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
-  return ended?.run ?? run
+  const result = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
+  return result?.run ?? run
 }
 
 /** Takes a run from its process and ends it with what readers saw. Null if it had already ended. */

@@ -14,7 +14,7 @@ const LOOK_SECONDS = 60
 
 /** Deletes temporary chats without a message for a day and without active runs. Returns how many. */
 export async function expireTemporary({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
-  for (let gone = 0; ;) {
+  for (let deletedCount = 0; ;) {
     const ids = await postgres.db.transaction().execute(async (db) => {
       const { rows } = await sql<{ id: Id }>`select r.id from chats c join resources r on r.id = c.id
         where c.temporary and c.parent_chat_id is null
@@ -26,9 +26,9 @@ export async function expireTemporary({ postgres, bus }: Pick<Engine, 'postgres'
       await deleteTemporary(db, ids)
       return ids
     })
-    gone += ids.length
+    deletedCount += ids.length
     if (ids.length > 0) bus.poke('outbox')
-    if (ids.length < BATCH) return gone
+    if (ids.length < BATCH) return deletedCount
   }
 }
 

@@ -36,15 +36,15 @@ test('temporary chats are hidden from lists, search, events and logs, and become
   const chat = await temporary()
   assert.equal(chat.temporary, true)
   assert.equal(Date.parse(chat.expires_at) - Date.parse(chat.created_at), 86_400_000)
-  const said = await alice.post(`/chats/${chat.id}/messages`, { content: 'The okapi hides' })
-  assert.equal(said.status, 200, said.text)
+  const response = await alice.post(`/chats/${chat.id}/messages`, { content: 'The okapi hides' })
+  assert.equal(response.status, 200, response.text)
   const now = (await alice.get(`/chats/${chat.id}`)).body.data
   assert.equal(Date.parse(now.expires_at) - Date.parse(now.last_message_at), 86_400_000)
 
   for (const who of [alice, bob]) assert.ok(!(await ids(who, '/chats')).includes(chat.id))
   assert.deepEqual(await ids(alice, '/chats?temporary=true'), [chat.id])
   assert.deepEqual(await ids(bob, `/chats?temporary=true&workspace_id=${shop}`), [])
-  const { run } = said.body.data
+  const { run } = response.body.data
   for (const path of ['', '/messages', '/export', '/cost', `/runs/${run.id}`, `/runs/${run.id}/events`])
     assert.equal((await bob.get(`/chats/${chat.id}${path}`)).status, 404, path)
   for (const [path, body] of [
@@ -61,26 +61,30 @@ test('temporary chats are hidden from lists, search, events and logs, and become
 
   const plain = await made('/chats', { workspace_id: shop, model: 'sim/echo' })
   await alice.post(`/chats/${plain.id}/messages`, { content: 'The okapi stands' })
-  const found = () => alice.get('/search?q=okapi&types=message').then(({ body }) => body.data)
+  const findMessages = () => alice.get('/search?q=okapi&types=message').then(({ body }) => body.data)
   const parents = (hits: { parent_id: string }[]) => new Set(hits.map(({ parent_id }) => parent_id))
-  assert.deepEqual([...parents(await until(found, (hits) => hits.length === 2))], [plain.id])
-  const heard = async (): Promise<string[]> =>
+  assert.deepEqual([...parents(await until(findMessages, (hits) => hits.length === 2))], [plain.id])
+  const listEvents = async (): Promise<string[]> =>
     (await rowsOf(`select data::text as data from changes where channel = $1`, [`workspace:${shop}`])).rows.map(
       ({ data }: { data: string }) => data,
     )
-  const told = await until(heard, (all) => all.some((one) => one.includes(plain.id)))
-  assert.ok(!told.some((one) => one.includes(chat.id)))
+  const received = await until(listEvents, (all) => all.some((one) => one.includes(plain.id)))
+  assert.ok(!received.some((one) => one.includes(chat.id)))
 
   assert.equal((await alice.patch(`/chats/${plain.id}`, { temporary: true })).status, 400)
-  const kept = await alice.patch(`/chats/${chat.id}`, { temporary: false })
-  assert.deepEqual([kept.status, kept.body.data.temporary, kept.body.data.expires_at], [200, false, null], kept.text)
+  const updated = await alice.patch(`/chats/${chat.id}`, { temporary: false })
+  assert.deepEqual(
+    [updated.status, updated.body.data.temporary, updated.body.data.expires_at],
+    [200, false, null],
+    updated.text,
+  )
   assert.ok((await ids(bob, '/chats')).includes(chat.id))
-  assert.equal((await until(found, (hits) => hits.length === 4)).length, 4)
-  assert.ok((await until(heard, (all) => all.some((one) => one.includes(chat.id)))).length > 0)
+  assert.equal((await until(findMessages, (hits) => hits.length === 4)).length, 4)
+  assert.ok((await until(listEvents, (all) => all.some((one) => one.includes(chat.id)))).length > 0)
 })
 
 test('workspaces get no events of a temporary chat deleted before its events are sent', async () => {
-  const told = async (id: string) =>
+  const countEvents = async (id: string) =>
     (await rowsOf('select from changes where channel = $1 and data::text like $2', [`workspace:${shop}`, `%${id}%`]))
       .rowCount
   const relay = await server.app.engine.postgres.pool.connect()
@@ -99,10 +103,10 @@ test('workspaces get no events of a temporary chat deleted before its events are
     relay.release()
   }
   await until(
-    () => told(plain.id),
+    () => countEvents(plain.id),
     (count) => count === 1,
   )
-  assert.equal(await told(chat.id), 0)
+  assert.equal(await countEvents(chat.id), 0)
 })
 
 test('workspaces get no events of a temporary chat deleted while its events are being sent', async () => {
@@ -131,14 +135,14 @@ test('workspaces get no events of a temporary chat deleted while its events are 
     relay.release()
   }
   const plain = await made('/chats', { workspace_id: shop, model: 'sim/echo' })
-  const told = async (id: string) =>
+  const countEvents = async (id: string) =>
     (await rowsOf('select from changes where channel = $1 and data::text like $2', [`workspace:${shop}`, `%${id}%`]))
       .rowCount
   await until(
-    () => told(plain.id),
+    () => countEvents(plain.id),
     (count) => count === 1,
   )
-  assert.equal(await told(chat.id), 0)
+  assert.equal(await countEvents(chat.id), 0)
 })
 
 test('a temporary chat is deleted a day after its last message, unless a run is active or it was kept', async () => {
@@ -152,12 +156,12 @@ test('a temporary chat is deleted a day after its last message, unless a run is 
   })
   const chat = await temporary({ agent_id: boss.id, model: null })
   const task = call('delegate', { agent_id: helper.id, task: script([say('done below')]) })
-  const asked = await alice.post(`/chats/${chat.id}/messages`, {
+  const pendingResponse = await alice.post(`/chats/${chat.id}/messages`, {
     content: script([task], [say('done above')]),
     background: true,
   })
   const operation = await until(
-    async () => (await alice.get(`/operations/${asked.body.data.id}`)).body.data,
+    async () => (await alice.get(`/operations/${pendingResponse.body.data.id}`)).body.data,
     ({ status }) => status === 'succeeded',
   )
   assert.match(JSON.stringify(operation.result), /done above/)
@@ -166,28 +170,28 @@ test('a temporary chat is deleted a day after its last message, unless a run is 
   assert.deepEqual(await ids(bob, `/chats?parent_chat_id=${chat.id}`), [])
   assert.equal((await bob.get(`/chats/${child.id}`)).status, 404)
 
-  const [kept, going] = [await temporary(), await temporary({ model: 'sim/script' })]
-  await alice.patch(`/chats/${kept.id}`, { temporary: false })
+  const [keptChat, activeChat] = [await temporary(), await temporary({ model: 'sim/script' })]
+  await alice.patch(`/chats/${keptChat.id}`, { temporary: false })
   const long = { content: script([{ delay_ms: 60_000 }, say('late')]), background: true }
-  const begun = (await alice.post(`/chats/${going.id}/messages`, long)).body.data.id
+  const operationId = (await alice.post(`/chats/${activeChat.id}/messages`, long)).body.data.id
   const waiting = await temporary({ agent_id: boss.id, model: null })
   const question = { content: script([call('chats_create', {})], [say('x')]) }
   assert.equal((await alice.post(`/chats/${waiting.id}/messages`, question)).body.data.run.status, 'requires_action')
   const fresh = await temporary()
-  const old = [chat.id, kept.id, going.id, waiting.id]
+  const old = [chat.id, keptChat.id, activeChat.id, waiting.id]
   await rowsOf(`update chats set last_message_at = now() - interval '25 hours' where id = any($1)`, [old])
   assert.equal(await expireTemporary(server.app.engine), 0, 'its run ended within the day')
   await rowsOf(`update runs set completed_at = now() - interval '25 hours' where chat_id = $1`, [chat.id])
   assert.equal(await expireTemporary(server.app.engine), 1)
   for (const id of [chat.id, child.id]) assert.equal((await alice.get(`/chats/${id}`)).status, 404)
   assert.equal((await alice.get(`/operations/${operation.id}`)).status, 404)
-  for (const id of [kept.id, going.id, waiting.id, fresh.id])
+  for (const id of [keptChat.id, activeChat.id, waiting.id, fresh.id])
     assert.equal((await alice.get(`/chats/${id}`)).status, 200)
 
   // Automations that post in the chat are deleted with it.
-  await alice.delete(`/chats/${going.id}`)
-  assert.equal((await alice.delete(`/chats/${going.id}/permanent-delete`)).status, 200)
-  assert.equal((await alice.get(`/operations/${begun}`)).status, 404)
+  await alice.delete(`/chats/${activeChat.id}`)
+  assert.equal((await alice.delete(`/chats/${activeChat.id}/permanent-delete`)).status, 200)
+  assert.equal((await alice.get(`/operations/${operationId}`)).status, 404)
 
   // The user can delete it earlier.
   assert.equal((await alice.delete(`/chats/${fresh.id}/permanent-delete`)).status, 409)
@@ -209,20 +213,20 @@ test('a task delegated while its chat is being kept is kept too', async () => {
   const gate = await server.app.engine.postgres.pool.connect()
   const waiting = async (): Promise<number> =>
     (await rowsOf(`select from pg_locks where not granted and relation = 'chats'::regclass`)).rowCount!
-  let kept: ReturnType<Person['patch']>
+  let keepResponse: ReturnType<Person['patch']>
   try {
     await gate.query('begin')
     await gate.query('lock table chats in share mode')
     const actions = [{ id: run.pending_actions[0].id, decision: 'allow' }]
     await alice.post(`/chats/${chat.id}/runs/${run.id}/actions`, { actions })
     await until(waiting, (count) => count >= 1)
-    kept = alice.patch(`/chats/${chat.id}`, { temporary: false })
+    keepResponse = alice.patch(`/chats/${chat.id}`, { temporary: false })
     await until(waiting, (count) => count >= 2)
     await gate.query('commit')
   } finally {
     gate.release()
   }
-  assert.equal((await kept).body.data.temporary, false)
+  assert.equal((await keepResponse).body.data.temporary, false)
   const [child] = await until(
     async () => (await alice.get(`/chats?parent_chat_id=${chat.id}`)).body.data,
     ({ length }) => length === 1,
@@ -244,8 +248,8 @@ test('automations can’t post in a temporary chat, and former members and other
   const own = await automation(alice)
   assert.deepEqual([own.status, own.body.error.code], [409, 'invalid_state'], own.text)
   assert.equal((await automation(bob)).status, 404)
-  const held = await alice.key({ scopes: ['chat:read'], workspace_id: alice.workspaceId })
-  assert.equal((await held.get(`/chats/${chat.id}`)).status, 404)
+  const limitedKey = await alice.key({ scopes: ['chat:read'], workspace_id: alice.workspaceId })
+  assert.equal((await limitedKey.get(`/chats/${chat.id}`)).status, 404)
   const key = await alice.key({ scopes: ['chat:read'], workspace_id: shop })
   assert.deepEqual(
     await ids(key, `/chats?temporary=true&workspace_id=${shop}`).then((all) => all.includes(chat.id)),
@@ -264,21 +268,21 @@ test('the request log shows a temporary chat only to its account, even after del
   const team = (await made('/workspaces', { name: 'Bakery' }, bob)).id
   await join(bob, carol, team, { role: 'member' })
   const chat = (body: object) => made('/chats', { workspace_id: team, model: 'sim/echo', ...body }, carol)
-  const [hidden, kept, open] = [await chat({ temporary: true }), await chat({ temporary: true }), await chat({})]
-  for (const { id } of [hidden, kept, open])
+  const [hidden, keptChat, open] = [await chat({ temporary: true }), await chat({ temporary: true }), await chat({})]
+  for (const { id } of [hidden, keptChat, open])
     assert.equal((await carol.post(`/chats/${id}/messages`, { content: 'hello' })).status, 200)
   const logged = async (by: Caller) => (await by.get(`/app/requests?workspace_id=${team}`)).body.data
   const chats = async (by: Caller) => (await logged(by)).map(({ chat_id }: { chat_id: string }) => chat_id)
   const requestOf = async (id: string) =>
     (await logged(carol)).find(({ chat_id }: { chat_id: string }) => chat_id === id).id as string
   const request = await requestOf(hidden.id)
-  assert.deepEqual(await chats(carol), [open.id, kept.id, hidden.id])
+  assert.deepEqual(await chats(carol), [open.id, keptChat.id, hidden.id])
   assert.deepEqual(await chats(bob), [open.id])
-  await carol.patch(`/chats/${kept.id}`, { temporary: false })
+  await carol.patch(`/chats/${keptChat.id}`, { temporary: false })
   await carol.delete(`/chats/${hidden.id}`)
   assert.equal((await carol.delete(`/chats/${hidden.id}/permanent-delete`)).status, 200)
-  assert.deepEqual(await chats(bob), [open.id, kept.id])
-  assert.deepEqual(await chats(carol), [open.id, kept.id, hidden.id])
+  assert.deepEqual(await chats(bob), [open.id, keptChat.id])
+  assert.deepEqual(await chats(carol), [open.id, keptChat.id, hidden.id])
   assert.equal((await bob.get(`/app/requests/${request}`)).status, 404)
   assert.equal((await carol.get(`/app/requests/${request}`)).status, 200)
   // Without its log, the call is known only to the ledger.

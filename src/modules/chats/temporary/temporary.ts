@@ -32,7 +32,7 @@ export const expiresAt = ({
 
 /** Makes the chat and its delegated chats permanent. Returns the IDs of the delegated ones. */
 export async function keepChat(db: Db, id: Id): Promise<Id[]> {
-  const kept: Id[] = []
+  const keptIds: Id[] = []
   // Repeats until none is left: a concurrent delegation holds the parent chat's lock and becomes visible after its
   // commit.
   for (;;) {
@@ -40,8 +40,8 @@ export async function keepChat(db: Db, id: Id): Promise<Id[]> {
         select id from chats where id = ${id}
         union all select c.id from below b join chats c on c.parent_chat_id = b.id
       ) update chats set temporary = false where temporary and id in (select id from below) returning id`.execute(db)
-    if (rows.length === 0) return kept
-    kept.push(...rows.flatMap((row) => (row.id === id ? [] : row.id)))
+    if (rows.length === 0) return keptIds
+    keptIds.push(...rows.flatMap((row) => (row.id === id ? [] : row.id)))
   }
 }
 

@@ -5,9 +5,9 @@ import type { Id } from '#core/ids.ts'
 import { type IdleMessage, insertIntoIdle } from '../runs/sent-store.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
-const MOST_FINDS = 500
+const MAX_FINDS = 500
 /** Limited so that the first runs of a batch can start while the next batch is written. */
-const MOST_MESSAGES = 100
+const MAX_MESSAGES = 100
 
 export interface ChatBatches {
   find(id: Id): Promise<ChatRow | null>
@@ -16,8 +16,8 @@ export interface ChatBatches {
 }
 
 export const createChatBatches = ({ postgres, log }: { postgres: Postgres; log: Log }): ChatBatches => ({
-  find: createBatches(MOST_FINDS, (ids: Id[]) => chatStore.find(postgres, ids)),
-  insertIntoIdle: createBatches(MOST_MESSAGES, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
+  find: createBatches(MAX_FINDS, (ids: Id[]) => chatStore.find(postgres, ids)),
+  insertIntoIdle: createBatches(MAX_MESSAGES, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
     try {
       // A second message to the same chat finds it busy.
       const firsts = new Map(messages.toReversed().map((message) => [message.run.chat_id, message]))

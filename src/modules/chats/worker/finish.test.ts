@@ -18,21 +18,21 @@ test('twenty runs end together, and one with a locked chat delays none of the ot
       async () => (await alice.post('/chats', { model: 'sim/script' })).body.data.id as string,
     ),
   )
-  const sent = await Promise.all(
+  const statuses = await Promise.all(
     chats.map((id) => alice.post(`/chats/${id}/messages`, { content, background: true }).then(({ status }) => status)),
   )
   assert.ok(
-    sent.every((status) => status === 202),
-    String(sent),
+    statuses.every((status) => status === 202),
+    String(statuses),
   )
   const going = async (): Promise<string[]> => {
     const { rows } = await sql<{ chat_id: string }>`select chat_id from runs where completed_at is null`.execute(db)
     return rows.map(({ chat_id }) => chat_id)
   }
-  const [held] = chats
+  const [lockedChat] = chats
   await db.transaction().execute(async (tx) => {
-    await sql`select 1 from resources where id = ${held!} for update`.execute(tx)
-    await becomes(going, [held!])
+    await sql`select 1 from resources where id = ${lockedChat!} for update`.execute(tx)
+    await becomes(going, [lockedChat!])
   })
   await becomes(going, [])
   for (const id of chats) {
@@ -64,13 +64,13 @@ test('disabling a provider in another process fails its current run and keeps th
   const chat = (await alice.post('/chats', { model: 'slow/gpt-4o' })).body.data.id
   vendor.script({ reply: 'word '.repeat(600), perChunkDelayMs: 100, times: 1 })
   const before = vendor.requests.length
-  let heard = 0
+  let deltaCount = 0
   await alice.post(`/chats/${chat}/messages`, { content: 'Speak.', background: true })
   const [{ id: going }] = (await alice.get(`/chats/${chat}/runs`)).body.data
   for await (const { event } of readEvents(alice, `/chats/${chat}/runs/${going}/events`))
-    if (event.endsWith('.delta') && heard++ === 0)
+    if (event.endsWith('.delta') && deltaCount++ === 0)
       assert.equal((await beyond.patch(`/ai-gateway/provider-endpoints/${id}`, { enabled: false })).status, 200)
-  assert.ok(heard > 0)
+  assert.ok(deltaCount > 0)
   const [run] = await until(
     async () => (await alice.get(`/chats/${chat}/runs`)).body.data,
     ([first]: { status: string }[]) => first?.status === 'failed',

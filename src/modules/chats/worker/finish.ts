@@ -36,21 +36,21 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
       items.map(({ run }) => run.chat_id),
     )
     const free = items.filter(({ run }) => locked.has(run.chat_id))
-    const ended = new Map((await endAll(tx, free)).map((one, i) => [free[i]!.run.id, one]))
-    const turns = free.filter(({ handOn, run }) => handOn && ended.get(run.id)).map(({ run }) => run.chat_id)
+    const endResults = new Map((await endAll(tx, free)).map((one, i) => [free[i]!.run.id, one]))
+    const turns = free.filter(({ handOn, run }) => handOn && endResults.get(run.id)).map(({ run }) => run.chat_id)
     const next = new Map<Id, Claim>()
     for (const id of turns.length === 0 ? [] : await claimStore.nextOf(tx, turns)) {
       const claimed = await claim(tx, id, processId)
       if (claimed) next.set(claimed.run.chat_id, claimed)
     }
     return items.map(({ run }) => {
-      const one = ended.get(run.id)
-      if (one === undefined) return 'alone'
-      return one && { ended: one, next: next.get(run.chat_id) ?? null }
+      const result = endResults.get(run.id)
+      if (result === undefined) return 'alone'
+      return result && { ended: result, next: next.get(run.chat_id) ?? null }
     })
   }
 
-  const alone = ({ handOn, ...one }: Finishing): Promise<Finished | null> =>
+  const finishAlone = ({ handOn, ...one }: Finishing): Promise<Finished | null> =>
     db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, one.run.chat_id)) === null) return null
       const ended = await end(tx, one)
@@ -58,8 +58,8 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
     })
 
   return async (item: Finishing): Promise<Finished | null> => {
-    const done = await together(item)
-    return done === 'alone' ? alone(item) : done
+    const result = await together(item)
+    return result === 'alone' ? finishAlone(item) : result
   }
 }
 

@@ -17,11 +17,11 @@ import { UNREAD_BYTES } from './tail.ts'
  */
 export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal: AbortSignal): Feed {
   const attach = (sink: Sink): Disposable => {
-    const left = new AbortController()
-    pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, engine.runs.closing]))
+    const detached = new AbortController()
+    pour(engine, runId, sink, after, AbortSignal.any([signal, detached.signal, engine.runs.closing]))
       .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a run’s event reader was dropped'))
       .finally(() => sink.end())
-    return { [Symbol.dispose]: () => left.abort() }
+    return { [Symbol.dispose]: () => detached.abort() }
   }
   return {
     attach,
@@ -41,9 +41,9 @@ async function pour(engine: Engine<HasRuns>, runId: Id, sink: Sink, after: numbe
       await sink.drained()
       continue
     }
-    const { batch, upTo, over } = await runs.watch.page(runId, seq)
+    const { batch, upTo, over: isOver } = await runs.watch.page(runId, seq)
     if (upTo > seq && sink.write(batch) > UNREAD_BYTES) await sink.drained()
-    if (over) return
+    if (isOver) return
     if (upTo === seq && tail === undefined) await runs.watch.moved(runId, seq, until)
     seq = upTo
   }
@@ -57,9 +57,9 @@ export async function untilSettled(
   signal: AbortSignal,
 ): Promise<RunRow | null | undefined> {
   const { runs } = engine
-  const late = new AbortController()
-  const until = AbortSignal.any([signal, late.signal, runs.closing])
-  const timer = setTimeout(() => late.abort(), ms)
+  const deadline = new AbortController()
+  const until = AbortSignal.any([signal, deadline.signal, runs.closing])
+  const timer = setTimeout(() => deadline.abort(), ms)
   try {
     for (;;) {
       const [run] = await runStore.byIds(engine.postgres.db, [runId])
@@ -87,26 +87,26 @@ export async function untilAnswered(
   ms = INLINE_MS,
 ): Promise<z.output<typeof Answered> | null> {
   const { runs } = ctx.engine
-  const first = await untilSettled(ctx.engine, runId, ms, ctx.signal)
-  const run = first === null && runs.draining ? await untilSettled(ctx.engine, runId, ms, runs.closing) : first
+  const settled = await untilSettled(ctx.engine, runId, ms, ctx.signal)
+  const run = settled === null && runs.draining ? await untilSettled(ctx.engine, runId, ms, runs.closing) : settled
   if (run === null) return null
-  if (run === undefined) throw gone()
+  if (run === undefined) throw chatDeleted()
   if (run.status === 'failed') throw refusalOf(visibleTo(ctx.principal, run))
   const message = await messageStore.get(ctx.db, run.chat_id, run.output_message_id)
-  if (!message) throw gone()
+  if (!message) throw chatDeleted()
   return showAnswered(message, run)
 }
 
-const gone = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
+const chatDeleted = (): Refusal => new Refusal('not_found', { message: 'The chat was deleted.' })
 
 function refusalOf({ id, error }: RunRow): Refusal {
   const { code, type, message, param, details } = error!
   const words = code ?? type
-  const known: Code = (codes as string[]).includes(words) ? (words as Code) : 'internal_error'
-  return new Refusal(known, {
+  const knownCode: Code = (codes as string[]).includes(words) ? (words as Code) : 'internal_error'
+  return new Refusal(knownCode, {
     message,
     ...(param !== undefined && { param }),
     details: { ...details, run_id: id },
-    ...(known === 'rate_limited' && { headers: { 'retry-after': '1' } }),
+    ...(knownCode === 'rate_limited' && { headers: { 'retry-after': '1' } }),
   })
 }

@@ -48,7 +48,7 @@ test('a message to a busy chat is queued, rejected, or interrupts the run', asyn
     if (i > 0) assert.ok(run.started_at >= runs[i - 1].completed_at, `${run.started_at} ${runs[i - 1].completed_at}`)
 
   const second = await begun(chat, 'cut off')
-  const left = alice.post(`/chats/${chat}/messages`, { content: script({ text: 'not reached' }) })
+  const queuedAnswer = alice.post(`/chats/${chat}/messages`, { content: script({ text: 'not reached' }) })
   await until(
     async () => (await alice.get(`/chats/${chat}/runs?status=queued`)).body.data.length,
     (length) => length > 0,
@@ -59,7 +59,7 @@ test('a message to a busy chat is queued, rejected, or interrupts the run', asyn
   })
   assert.equal(taking.body.data.text, 'now')
   assert.equal((await runOf(chat, second)).status, 'cancelled')
-  const dropped = (await left).body.data
+  const dropped = (await queuedAnswer).body.data
   assert.deepEqual([dropped.run.status, dropped.status, dropped.text], ['cancelled', 'incomplete', ''])
 })
 
@@ -68,11 +68,12 @@ test('a queued run can be stopped alone and followed before it starts', async ()
   const first = await begun(chat)
   const waits = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'second' }), background: true }))
     .body.data.resource.id
-  const gone = (await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'third' }), background: true }))
-    .body.data.resource.id
+  const canceledId = (
+    await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'third' }), background: true })
+  ).body.data.resource.id
   const reading = allEvents(beyond, `/chats/${chat}/runs/${waits}/events`)
-  assert.equal((await alice.post(`/chats/${chat}/stop`, { run_id: gone })).body.data.status, 'cancelled')
-  assert.deepEqual(types(await ended(chat, gone)), ['run.cancelled'])
+  assert.equal((await alice.post(`/chats/${chat}/stop`, { run_id: canceledId })).body.data.status, 'cancelled')
+  assert.deepEqual(types(await ended(chat, canceledId)), ['run.cancelled'])
   assert.equal((await runOf(chat, first)).status, 'running')
   await alice.post(`/chats/${chat}/stop`)
   assert.equal(joined(await reading), 'second')
@@ -146,12 +147,12 @@ test('twenty concurrent messages to an idle chat are answered in turn, each exac
 })
 
 /** On a slow machine, some of many requests time out waiting for a database connection. Retries those. */
-async function eventsOf(path: string, sent: { body: object }): Promise<SentEvent[]> {
+async function eventsOf(path: string, request: { body: object }): Promise<SentEvent[]> {
   try {
-    return await allEvents(alice, path, sent)
+    return await allEvents(alice, path, request)
   } catch (error) {
     if (!(error instanceof assert.AssertionError && error.message.includes('concurrency_limited'))) throw error
-    return eventsOf(path, sent)
+    return eventsOf(path, request)
   }
 }
 

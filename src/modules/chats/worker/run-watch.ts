@@ -58,8 +58,8 @@ export class RunWatch {
 
   page(runId: Id, seq: number): Promise<Page> {
     const key = keyOf({ id: runId, seq })
-    const known = this.#pages.get(key)
-    if (known) return known
+    const pendingPage = this.#pages.get(key)
+    if (pendingPage) return pendingPage
     const page = this.#read(runId, seq).finally(() => this.#pages.delete(key))
     this.#pages.set(key, page)
     return page
@@ -82,11 +82,11 @@ export class RunWatch {
     while (this.#watchers.size > 0) {
       await sleep(POLL_MS)
       try {
-        const asked = [...this.#watchers].map(({ runId, seq }) => ({ id: runId, seq }))
-        const each = [...new Map(asked.map((one) => [keyOf(one), one])).values()]
-        const moved = new Set((await eventStore.moved(this.#postgres, each)).map(keyOf))
+        const watched = [...this.#watchers].map(({ runId, seq }) => ({ id: runId, seq }))
+        const uniqueRuns = [...new Map(watched.map((run) => [keyOf(run), run])).values()]
+        const movedKeys = new Set((await eventStore.moved(this.#postgres, uniqueRuns)).map(keyOf))
         for (const watcher of this.#watchers)
-          if (moved.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
+          if (movedKeys.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
       } catch (error) {
         this.#log.warn({ error }, 'runs cannot be watched right now')
       }

@@ -180,9 +180,9 @@ test('a log read to the end of an attempt continues with the next', async () => 
 
 test('a background operation ends with its run, and canceling it stops the run', async () => {
   const chat = await made()
-  const sent = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'done' }), background: true })
-  assert.equal(sent.status, 202)
-  let operation = sent.body.data
+  const response = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'done' }), background: true })
+  assert.equal(response.status, 202)
+  let operation = response.body.data
   while (['queued', 'running'].includes(operation.status))
     operation = (await alice.get(`/operations/${operation.id}/await?since_status=${operation.status}`)).body.data
   assert.deepEqual(
@@ -192,8 +192,8 @@ test('a background operation ends with its run, and canceling it stops the run',
   assert.equal(operation.cost_usd, operation.result.run.cost_usd)
 
   // After a stop in the chat, the operation isn't a success, and its result is the partial answer.
-  const said = script({ text: 'half' }, { delay_ms: 60_000 })
-  const stopped = (await alice.post(`/chats/${chat}/messages`, { content: said, background: true })).body.data
+  const partialContent = script({ text: 'half' }, { delay_ms: 60_000 })
+  const stopped = (await alice.post(`/chats/${chat}/messages`, { content: partialContent, background: true })).body.data
   await alice.post(`/chats/${chat}/stop`, { run_id: stopped.resource.id })
   for (operation = stopped; ['queued', 'running'].includes(operation.status);)
     operation = (await alice.get(`/operations/${operation.id}/await?since_status=${operation.status}`)).body.data
@@ -271,17 +271,20 @@ test('with edit access to a shared chat, a user sends and stops on their own acc
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
   const chat = await made()
   const share = async (to: Person, access: string): Promise<string> => {
-    const given = { resource_type: 'chat', resource_id: chat, grantee: { email: to.email }, access }
-    const { id, token } = (await alice.post('/shares', given)).body.data
+    const shareInput = { resource_type: 'chat', resource_id: chat, grantee: { email: to.email }, access }
+    const { id, token } = (await alice.post('/shares', shareInput)).body.data
     assert.equal((await to.post('/invitations/accept', { token })).status, 200)
     return id
   }
   const toBob = await share(bob, 'edit')
   await share(carol, 'view')
-  const said = await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'for bob' }) })
-  assert.deepEqual([said.status, said.body.data?.text, said.body.data?.run.created_by], [200, 'for bob', bob.id])
+  const response = await bob.post(`/chats/${chat}/messages`, { content: script({ text: 'for bob' }) })
+  assert.deepEqual(
+    [response.status, response.body.data?.text, response.body.data?.run.created_by],
+    [200, 'for bob', bob.id],
+  )
   const { rows } = await server.app.engine.postgres.pool.query('select account_id from runs where id = $1', [
-    said.body.data.run.id,
+    response.body.data.run.id,
   ])
   assert.deepEqual(rows, [{ account_id: bob.id }])
   const run = await begun(chat)

@@ -12,7 +12,7 @@ import { type Claim, cancelWaiting, claimNext, endFromOutside } from '../runs/tr
 
 const SWEEP_MS = 1_000
 /** A run taken over this often probably crashes its servers. */
-const MOST_ADOPTIONS = 3
+const MAX_ADOPTIONS = 3
 
 export interface LocalRuns {
   readonly draining: boolean
@@ -25,26 +25,26 @@ export interface LocalRuns {
 }
 
 /** Sweeps each second, and when woken, for abandoned runs and for requests to this process's runs. */
-export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, here: LocalRuns): AsyncDisposable {
+export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, local: LocalRuns): AsyncDisposable {
   async function sweep(): Promise<void> {
-    if (here.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
-    for (const id of await sweepStore.toCancel(db, processId)) here.stop(id)
+    if (local.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
+    for (const id of await sweepStore.toCancel(db, processId)) local.stop(id)
     for (const run of await sweepStore.forsaken(db))
-      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(left(run.id))
-    for (const id of await sweepStore.lost(db, processId, here.ids())) here.lose(id)
-    if (here.draining) return
+      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(logFailure(run.id))
+    for (const id of await sweepStore.lost(db, processId, local.ids())) local.lose(id)
+    if (local.draining) return
     for (const run of await sweepStore.orphans(db, processId))
-      if (!here.has(run.id)) await adopt(run).catch(left(run.id))
+      if (!local.has(run.id)) await adopt(run).catch(logFailure(run.id))
     for (const run of await sweepStore.expired(db))
-      await inChat(run.chat_id, (tx) => expire(tx, run)).catch(left(run.id))
+      await inChat(run.chat_id, (tx) => expire(tx, run)).catch(logFailure(run.id))
     for (const run of await sweepStore.reunited(db))
-      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(left(run.id))
+      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(logFailure(run.id))
     for (const chatId of await sweepStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
-      if (next) here.begin(next)
+      if (next) local.begin(next)
     }
   }
-  const left = (runId: Id) => (error: unknown) =>
+  const logFailure = (runId: Id) => (error: unknown) =>
     log.warn({ error, run: runId }, 'a run cannot be taken over right now')
 
   /**
@@ -55,7 +55,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
       await logSettledStep(tx, orphan)
       const { before, kept, lastSeq } = await keptOf(tx, orphan)
       if (orphan.cancel_requested_at !== null) await endFromOutside(tx, orphan, processId, { status: 'cancelled' })
-      else if (kept === null || orphan.adoptions >= MOST_ADOPTIONS)
+      else if (kept === null || orphan.adoptions >= MAX_ADOPTIONS)
         await endFromOutside(tx, orphan, processId, { status: 'failed', error: interrupted })
       else {
         const run = await claimStore.takeOver(tx, orphan, processId)
@@ -64,7 +64,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
       }
       return claimNext(tx, orphan.chat_id, processId)
     })
-    if (claim) here.begin(claim)
+    if (claim) local.begin(claim)
     bus.poke('outbox')
   }
 
@@ -81,9 +81,9 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   }
 
   async function forsake(tx: Db, { id }: RunRow): Promise<void> {
-    const asked = await runStore.requestCancel(tx, id)
-    if (asked?.status === 'running') here.stop(id)
-    else if (asked) await cancelWaiting(tx, asked)
+    const run = await runStore.requestCancel(tx, id)
+    if (run?.status === 'running') local.stop(id)
+    else if (run) await cancelWaiting(tx, run)
   }
 
   const inChat = <T>(chatId: Id, work: (tx: Db) => Promise<T>): Promise<T | null> =>
@@ -92,7 +92,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
   return startRounds(
     { bus, poke: 'runs', pollMs: SWEEP_MS },
     async () => {
-      if (!here.closing.aborted) await sweep()
+      if (!local.closing.aborted) await sweep()
     },
     (error) => log.warn({ error }, 'runs cannot be swept right now'),
   )

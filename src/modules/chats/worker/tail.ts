@@ -11,7 +11,7 @@ const HELD = 2_000
  * batches.
  */
 const MS_PER_READER = 0.25
-const LONGEST_MS = 50
+const MAX_DELAY_MS = 50
 const FEW = 8
 /** Unread bytes after which a reader gets no more until it catches up. */
 export const UNREAD_BYTES = 256 * 1024
@@ -109,7 +109,7 @@ export class Tail {
   #tell(): void {
     const readers = this.#readers.size
     if (readers === 0 || this.#timer !== null) return
-    const pace = readers <= FEW ? 0 : Math.min(LONGEST_MS, readers * MS_PER_READER)
+    const pace = readers <= FEW ? 0 : Math.min(MAX_DELAY_MS, readers * MS_PER_READER)
     const wait = this.#toldAt + pace - performance.now()
     if (wait <= 0) this.#wake()
     else this.#timer = setTimeout(() => this.#wake(), wait)

@@ -9,7 +9,8 @@ import { type SentEvent, allEvents, readEvents, types } from '#test/events.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-const made = async (who: Caller): Promise<string> => (await who.post('/chats', { model: 'sim/script' })).body.data.id
+const createChat = async (who: Caller): Promise<string> =>
+  (await who.post('/chats', { model: 'sim/script' })).body.data.id
 const inBackground = async (who: Caller, chat: string, content: string): Promise<string> =>
   (await who.post(`/chats/${chat}/messages`, { content, background: true })).body.data.resource.id
 const runOf = async (who: Caller, chat: string, run: string) => (await who.get(`/chats/${chat}/runs/${run}`)).body.data
@@ -28,28 +29,28 @@ async function begun(who: Caller, chat: string, text: string, ms: number): Promi
 test('after a server is killed, partial answers fail, unseen runs restart, and queued runs start', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
-  const shown = await made(there)
-  const { run, seen } = await begun(there, shown, 'already said', 60_000)
-  const waits = await inBackground(there, shown, script({ text: 'at last' }))
-  const silent = await made(there)
+  const visibleChat = await createChat(there)
+  const { run, seen } = await begun(there, visibleChat, 'already said', 60_000)
+  const waits = await inBackground(there, visibleChat, script({ text: 'at last' }))
+  const silent = await createChat(there)
   const quiet = await inBackground(there, silent, script({ delay_ms: 1_500 }, { text: 'only once' }))
   await doomed.kill()
 
   await using server = await testServer({ database: doomed.database })
   const here = caller(server.origin, there.headers)
-  const log = await allEvents(here, `/chats/${shown}/runs/${run}/events`)
+  const log = await allEvents(here, `/chats/${visibleChat}/runs/${run}/events`)
   assert.deepEqual(log.slice(0, seen.length), seen)
   assert.deepEqual([log.at(-1)!.event, log.at(-1)!.data.error.code], ['run.failed', 'interrupted'])
   assert.deepEqual(
     log.map(({ id }) => Number(id)),
     log.map((_, i) => i + 1),
   )
-  const [, kept] = (await here.get(`/chats/${shown}/messages`)).body.data
-  const said = log.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
-  assert.deepEqual([kept.status, kept.text], ['failed', said])
-  assert.ok(said.startsWith('already'))
+  const [, keptMessage] = (await here.get(`/chats/${visibleChat}/messages`)).body.data
+  const deltaText = log.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
+  assert.deepEqual([keptMessage.status, keptMessage.text], ['failed', deltaText])
+  assert.ok(deltaText.startsWith('already'))
 
-  const next = await allEvents(here, `/chats/${shown}/runs/${waits}/events`)
+  const next = await allEvents(here, `/chats/${visibleChat}/runs/${waits}/events`)
   assert.equal(next.at(-3)!.data.message.text, 'at last')
   const again = await allEvents(here, `/chats/${silent}/runs/${quiet}/events`)
   assert.deepEqual(
@@ -58,15 +59,15 @@ test('after a server is killed, partial answers fail, unseen runs restart, and q
   )
   assert.equal(again.at(-3)!.data.message.text, 'only once')
 
-  const retried = await here.post(`/chats/${shown}/runs/${run}/retry`, { background: true })
+  const retried = await here.post(`/chats/${visibleChat}/runs/${run}/retry`, { background: true })
   assert.equal(retried.status, 202)
-  assert.equal((await here.post(`/chats/${shown}/stop`)).body.data.status, 'cancelled')
+  assert.equal((await here.post(`/chats/${visibleChat}/stop`)).body.data.status, 'cancelled')
 })
 
 test('an interrupted answer’s cost reaches its message, run and chat after the server is killed', async () => {
   await using doomed = await doomedServer()
   const there = doomed.alice
-  const chat = await made(there)
+  const chat = await createChat(there)
   // Connects early, to see the first estimate.
   await using watching = connectPostgres(doomed.database.connection, () => {})
   const { pool } = watching
@@ -94,12 +95,12 @@ test('an interrupted answer’s cost reaches its message, run and chat after the
 
   await using server = await testServer({ database: doomed.database })
   const here = caller(server.origin, there.headers)
-  const ended = await until(
+  const endedRun = await until(
     () => runOf(here, chat, run),
     ({ status, cost_usd }) => status !== 'running' && cost_usd !== null,
   )
   const expected = Number(estimate) / 1e9
-  assert.deepEqual([ended.status, ended.cost_usd], ['failed', expected])
+  assert.deepEqual([endedRun.status, endedRun.cost_usd], ['failed', expected])
   const [, message] = (await here.get(`/chats/${chat}/messages`)).body.data
   assert.deepEqual([message.cost_usd, message.model], [expected, 'sim/script'])
   assert.equal((await here.get(`/chats/${chat}/cost`)).body.data.cost_usd, expected)
@@ -109,16 +110,16 @@ test('a stopping server waits for runs, then hands over or ends the remaining on
   await using database = await testDatabase()
   const first = await testServer({ database })
   const alice = await first.person('Alice')
-  const chats = await Promise.all([made(alice), made(alice), made(alice)])
+  const chats = await Promise.all([createChat(alice), createChat(alice), createChat(alice)])
   const short = await begun(alice, chats[0], 'short', 300)
   const long = await begun(alice, chats[1], 'long', 60_000)
-  const sent = await alice.post(`/chats/${chats[2]}/messages`, {
+  const response = await alice.post(`/chats/${chats[2]}/messages`, {
     content: script({ delay_ms: 3_000 }, { text: 'later' }),
     background: true,
   })
-  const operation = sent.body.data.id
-  const quiet = sent.body.data.resource.id
-  const patient = alice.post(`/chats/${await made(alice)}/messages`, {
+  const operation = response.body.data.id
+  const quiet = response.body.data.resource.id
+  const patient = alice.post(`/chats/${await createChat(alice)}/messages`, {
     content: script({ delay_ms: 400 }, { text: 'just in time' }),
   })
   const begins = until(
@@ -146,7 +147,7 @@ test('a stopping server waits for runs, then hands over or ends the remaining on
 test('a process that lost its run writes nothing more', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const chat = await made(alice)
+  const chat = await createChat(alice)
   const { run } = await begun(alice, chat, 'mine', 2_000)
   // What a process does when it takes over.
   const { pool } = server.app.engine.postgres

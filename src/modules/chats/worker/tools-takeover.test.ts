@@ -146,12 +146,12 @@ test('after a shutdown during tool use, another server continues without repeati
   await alice.post(`${path}/actions`, { actions: [{ id: run.pending_actions[0].id, decision: 'allow' }] })
   const { pool } = second.app.engine.postgres
   await twoCallsBegun(pool)
-  const told = (count: number) =>
+  const waitForEvents = (count: number) =>
     until(
       async () => (await there.get(`/chats/${other}/messages`)).body.data.length,
       (length) => length === count,
     )
-  await told(2)
+  await waitForEvents(2)
   await first[Symbol.asyncDispose]()
 
   await there.post(`/operations/${operation}/cancel`)
@@ -165,6 +165,6 @@ test('after a shutdown during tool use, another server continues without repeati
   assert.equal((await there.get(`/chats/${other}/messages`)).body.data.length, 2)
   // Allowing the call again repeats it.
   await there.post(`${path}/actions`, { actions: [{ id: waits.pending_actions[0].id, decision: 'allow' }] })
-  await told(4)
+  await waitForEvents(4)
   await there.post(`/chats/${asking}/stop`)
 })

@@ -25,14 +25,14 @@ export interface SearchHandles extends HasEndpoints {
  * Uses only the instance's providers, so that results don't depend on users' keys. Null: keyword search only.
  */
 export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Principal): Promise<string | null> {
-  const named = engine.config.embeddingModel
-  if (named === 'off') return null
-  if (named !== '') {
-    const offers = await Promise.resolve(engine.endpoints.offers(principal, named)).catch((error: unknown) => {
+  const configured = engine.config.embeddingModel
+  if (configured === 'off') return null
+  if (configured !== '') {
+    const offers = await Promise.resolve(engine.endpoints.offers(principal, configured)).catch((error: unknown) => {
       if (error instanceof Refusal) return []
       throw error
     })
-    return offers.some(({ endpoint }) => endpoint.billing !== 'byok') ? named : null
+    return offers.some(({ endpoint }) => endpoint.billing !== 'byok') ? configured : null
   }
   const rows = await engine.endpoints.models(principal)
   return rows.find(({ kind, endpoint }) => kind === 'embedding' && endpoint.billing === 'free')?.slug ?? null
@@ -90,15 +90,19 @@ export function createEmbedder(engine: Engine<SearchHandles>): (signal: AbortSig
   return (signal) => embedSome(engine, followed, signal)
 }
 
-async function embedSome(engine: Engine<SearchHandles>, followed: Set<string>, signal: AbortSignal): Promise<void> {
-  const { rows: some } = await sql<{ id: Id }>`select id from accounts where administrator order by id limit 1`.execute(
-    engine.postgres.db,
-  )
-  const administrator = some[0]?.id
-  const first = administrator === undefined ? null : await actor(engine, administrator, signal)
-  const model = first === null ? null : await embeddingModel(engine, first.principal)
+async function embedSome(
+  engine: Engine<SearchHandles>,
+  followedModels: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rows: administrators } = await sql<{
+    id: Id
+  }>`select id from accounts where administrator order by id limit 1`.execute(engine.postgres.db)
+  const administrator = administrators[0]?.id
+  const adminCtx = administrator === undefined ? null : await actor(engine, administrator, signal)
+  const model = adminCtx === null ? null : await embeddingModel(engine, adminCtx.principal)
   if (model === null) return
-  await followModel(engine, followed, model, signal)
+  await followModel(engine, followedModels, model, signal)
   for (let after = 0n; !signal.aborted;) {
     const { rows } =
       await sql<Waiting>`select s.row_id, s.type, s.title, b.body, md5(s.title || b.body) as stamp, s.workspace_id,
@@ -127,8 +131,8 @@ async function followModel(engine: Engine, followed: Set<string>, model: string,
 }
 
 async function forgetOthers({ postgres: { db } }: Engine, model: string, signal: AbortSignal): Promise<boolean> {
-  const before = await keptValue(db, MODEL, '')
-  if (before === model) return true
+  const previousModel = await keptValue(db, MODEL, '')
+  if (previousModel === model) return true
   for (let after: string | null = '0'; after !== null && !signal.aborted;) {
     const { rows }: { rows: { last: string | null }[] } = await sql<{
       last: string | null
@@ -139,7 +143,7 @@ async function forgetOthers({ postgres: { db } }: Engine, model: string, signal:
     after = rows[0]!.last
   }
   if (signal.aborted) return false
-  await replaceValue(db, MODEL, before, model)
+  await replaceValue(db, MODEL, previousModel, model)
   return true
 }
 
@@ -187,19 +191,19 @@ async function keep(
   await postgres.db.transaction().execute(async (db) => {
     const rows = [...new Map(all.map(({ row }) => [row.row_id, row])).values()]
     // Locked, so that changes to the resource also reach these rows. Skips documents whose text has changed.
-    const held = await sql<{
+    const lockedRows = await sql<{
       row_id: bigint
     }>`select s.row_id from search_rows s join search_bodies b on b.row_id = s.row_id
       join unnest(${rows.map(({ row_id }) => String(row_id))}::int8[], ${rows.map(({ stamp }) => stamp)}::text[]) x(row_id, stamp)
         on x.row_id = s.row_id and x.stamp = md5(s.title || b.body)
       order by s.row_id for update of s`.execute(db)
-    const still = new Set(held.rows.map(({ row_id }) => row_id))
-    const kept = all.filter(({ row }) => still.has(row.row_id))
-    const rowIds = [...new Set(kept.map(({ row }) => String(row.row_id)))]
+    const currentIds = new Set(lockedRows.rows.map(({ row_id }) => row_id))
+    const currentPassages = all.filter(({ row }) => currentIds.has(row.row_id))
+    const rowIds = [...new Set(currentPassages.map(({ row }) => String(row.row_id)))]
     await sql`delete from search_vectors where row_id = any(${rowIds}::int8[])`.execute(db)
     await sql`with given as (
-        select * from unnest(${kept.map(({ row }) => String(row.row_id))}::int8[], ${kept.map(({ chunk }) => chunk)}::int[],
-          ${kept.map(({ vector }) => signs(vector))}::text[], ${kept.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
+        select * from unnest(${currentPassages.map(({ row }) => String(row.row_id))}::int8[], ${currentPassages.map(({ chunk }) => chunk)}::int[],
+          ${currentPassages.map(({ vector }) => signs(vector))}::text[], ${currentPassages.map(({ vector }) => packed(vector).toString('base64'))}::text[]) x(row_id, chunk, bits, vector)
       ), compared as (
         insert into search_vectors (row_id, space, chunk, hidden, bits)
         select s.row_id, search_space(${model}, length(g.bits), s.type, s.workspace_id), g.chunk, s.hidden, g.bits::bit varying

@@ -8,27 +8,27 @@ const PLAIN =
   'n:ŉŋƞȵɲɳɴᵰᶇꝴꞑꞥꬻ o:øɵᴏⱺꝋꝍ𝼛 oe:œɶ oi:ƣ oo:ꝏ ou:ȣ p:ƥᴘᵱᵽᶈꝑꝓꝕ q:ĸɋʠꝗꝙ qp:ȹ r:ɍɼɽɾʀᵲᵳᶉꝵꝶꞧꭉ𝼖 s:ȿʂᵴᶊẜẝꜱꞩꟊ𝼞 ss:ß ' +
   't:ŧƫƭȶʈᴛᵵⱦꝷꞇ𝼉 th:þᵺꝥꝧ ts:ʦ tz:ꜩ u:ʉᴜᵾᶙꞹꭎꭒ ue:ᵫ ui:ꭐ um:ꝸ uo:ꭣ v:ʋᴠᶌỽⱱⱴꝟ vy:ꝡ w:ᴡⱳ x:ᶍꭖꭗꭘꭙ y:ƴɏʏỿꭚ z:ƶȥɀʐʑᴢᵶᶎⱬ'
 
-const plain = new Map(
+const plainForms = new Map(
   PLAIN.split(' ').flatMap((group) => {
     const [ascii, letters] = group.split(':') as [string, string]
     return [...letters].map((letter) => [letter, ascii] as const)
   }),
 )
 // Russian uses both interchangeably; sigma has a final form.
-plain.set('ё', 'е').set('ς', 'σ')
+plainForms.set('ё', 'е').set('ς', 'σ')
 
 const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
 /** Bounded by the letters of a few scripts. */
-const known = new Map<string, string>()
+const foldCache = new Map<string, string>()
 
 function foldLetter(letter: string): string {
-  const before = known.get(letter)
-  if (before !== undefined) return before
-  const bare = letter.normalize('NFKD').replace(/\p{Mn}/gu, '')
-  const form = plain.get(letter) ?? Array.from(bare, (one) => plain.get(one) ?? one).join('')
+  const cached = foldCache.get(letter)
+  if (cached !== undefined) return cached
+  const base = letter.normalize('NFKD').replace(/\p{Mn}/gu, '')
+  const form = plainForms.get(letter) ?? Array.from(base, (one) => plainForms.get(one) ?? one).join('')
   const folded =
     /^([a-z0-9]+|[а-я]|\p{Script=Greek}+)$/u.test(form.toLowerCase()) && form !== 'и' ? form.toLowerCase() : letter
-  if (known.size < 10_000) known.set(letter, folded)
+  if (foldCache.size < 10_000) foldCache.set(letter, folded)
   return folded
 }
 

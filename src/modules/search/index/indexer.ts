@@ -32,12 +32,12 @@ export const searchConsumer = (engine: Engine): Consumer => ({
 })
 
 async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<void> {
-  let some = false
+  let hasChanges = false
   for (const source of sources) {
-    const own = events.filter(({ type }) => sourceOf(type) === source)
-    if (own.length === 0) continue
-    const ids = await source.findChanged(engine, own)
-    some ||= ids.length > 0
+    const sourceEvents = events.filter(({ type }) => sourceOf(type) === source)
+    if (sourceEvents.length === 0) continue
+    const ids = await source.findChanged(engine, sourceEvents)
+    hasChanges ||= ids.length > 0
     await refresh(engine, source, ids.slice(0, AT_ONCE))
     for (let at = AT_ONCE; at < ids.length; at += AT_ONCE)
       await engine.jobs.add(engine.postgres, 'search.refresh', {
@@ -45,7 +45,7 @@ async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<
         ids: ids.slice(at, at + AT_ONCE),
       })
   }
-  if (some) await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
+  if (hasChanges) await engine.jobs.add(engine.postgres, 'search.embed', {}, { key: 'search.embed' })
 }
 
 /**
@@ -57,14 +57,14 @@ async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): 
   let writing: Promise<void> = Promise.resolve()
   const lane = async (): Promise<void> => {
     while (next < ids.length) {
-      const some = ids.slice(next, (next += BATCH))
-      const documents = await source.read(engine, some)
+      const batch = ids.slice(next, (next += BATCH))
+      const documents = await source.read(engine, batch)
       // After a failed batch, no later one is written.
-      await (writing = writing.then(() => writeRows(engine.postgres.db, some, documents)))
+      await (writing = writing.then(() => writeRows(engine.postgres.db, batch, documents)))
     }
   }
-  const ended = await Promise.allSettled(Array.from({ length: LANES }, lane))
-  for (const one of ended) if (one.status === 'rejected') throw one.reason
+  const outcomes = await Promise.allSettled(Array.from({ length: LANES }, lane))
+  for (const one of outcomes) if (one.status === 'rejected') throw one.reason
 }
 
 /** Reindexes in steps, one job each, so that a crash resumes where it stopped. */

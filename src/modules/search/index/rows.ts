@@ -18,9 +18,9 @@ export const WORDS_VERSION = 2
 const CLAIM = sql.lit(WORDS_VERSION * 10)
 const LONG = 20_000
 /** Maximum UTF-16 units of bodies per statement: encoding parameters blocks the event loop. */
-const MOST_UNITS = 200_000
+const MAX_UNITS = 200_000
 
-interface Lexed {
+interface LexedTexts {
   title: string
   names: string
   body: string
@@ -29,7 +29,7 @@ interface Lexed {
 }
 
 /** Splits one row's texts into words and yields to the event loop in between. */
-async function lex(...texts: [title: string, names: string, body: string]): Promise<Lexed> {
+async function lex(...texts: [title: string, names: string, body: string]): Promise<LexedTexts> {
   const steps = indexed(texts)
   let step = steps.next()
   for (; step.done !== true; step = steps.next()) await setImmediate()
@@ -43,31 +43,31 @@ async function lex(...texts: [title: string, names: string, body: string]): Prom
  * doesn't delay the others.
  */
 export async function writeRows(db: Db, ids: readonly Id[], documents: readonly SearchDocument[]): Promise<void> {
-  const there = new Set(documents.map(({ id }) => id))
-  const gone = ids.filter((id) => !there.has(id))
-  if (gone.length > 0) await sql`delete from search_rows where id = any(${gone}::ulid[])`.execute(db)
+  const presentIds = new Set(documents.map(({ id }) => id))
+  const deletedIds = ids.filter((id) => !presentIds.has(id))
+  if (deletedIds.length > 0) await sql`delete from search_rows where id = any(${deletedIds}::ulid[])`.execute(db)
   if (documents.length === 0) return
-  const left: SearchDocument[] = []
-  for (const some of bySize(documents)) {
-    const written = await writeHeld(db, some, sql`for share skip locked`)
-    left.push(...some.filter(({ id }) => !written.has(id)))
+  const skipped: SearchDocument[] = []
+  for (const batch of bySize(documents)) {
+    const writtenIds = await writeHeld(db, batch, sql`for share skip locked`)
+    skipped.push(...batch.filter(({ id }) => !writtenIds.has(id)))
   }
-  for (const ofOne of Map.groupBy(left, ({ resource_id }) => resource_id).values())
-    for (const some of bySize(ofOne)) await writeHeld(db, some, sql`for share`)
+  for (const ofOne of Map.groupBy(skipped, ({ resource_id }) => resource_id).values())
+    for (const batch of bySize(ofOne)) await writeHeld(db, batch, sql`for share`)
 }
 
-/** Groups documents in order, up to `MOST_UNITS` per group. A larger document is a group alone. */
+/** Groups documents in order, up to `MAX_UNITS` per group. A larger document is a group alone. */
 export function* bySize(documents: readonly SearchDocument[]): Generator<SearchDocument[], void, undefined> {
   let group: SearchDocument[] = []
   let units = 0
-  for (const one of documents) {
-    if (group.length > 0 && units + one.body.length > MOST_UNITS) {
+  for (const document of documents) {
+    if (group.length > 0 && units + document.body.length > MAX_UNITS) {
       yield group
       group = []
       units = 0
     }
-    group.push(one)
-    units += one.body.length
+    group.push(document)
+    units += document.body.length
   }
   if (group.length > 0) yield group
 }
@@ -82,18 +82,18 @@ async function writeHeld(
   lock: RawBuilder<unknown>,
 ): Promise<ReadonlySet<Id>> {
   const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed()
-  const rows = documents.map((one) => ({
-    ...one,
-    title: shorten(clean(one.title), 500),
-    body: clean(one.body),
+  const rows = documents.map((document) => ({
+    ...document,
+    title: shorten(clean(document.title), 500),
+    body: clean(document.body),
   }))
-  const words: Lexed[] = []
+  const words: LexedTexts[] = []
   for (const { title, keywords, body } of rows) {
     words.push(await lex(title, shorten(clean(splitNames(`${title}\n${keywords}`)), 10_000), body))
     if (body.length > LONG) await setImmediate()
   }
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
-  const { rows: written } = await sql<{ id: Id }>`with given as (
+  const { rows: writtenRows } = await sql<{ id: Id }>`with given as (
       select * from unnest(${column('type')}::text[], ${column('id')}::ulid[], ${column('resource_id')}::ulid[], ${column('parent_id')}::ulid[],
         ${column('title')}::text[], ${column('body')}::text[], ${words.map((one) => one.title)}::text[], ${words.map((one) => one.names)}::text[],
         ${words.map((one) => one.body)}::text[], ${words.map((one) => one.accented)}::text[], ${words.map((one) => one.lexemes)}::text[],
@@ -122,5 +122,5 @@ async function writeHeld(
       on conflict (row_id) do update set body = excluded.body
     )
     select id from written`.execute(db)
-  return new Set(written.map(({ id }) => id))
+  return new Set(writtenRows.map(({ id }) => id))
 }

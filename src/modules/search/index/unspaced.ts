@@ -7,7 +7,7 @@ const RUN = new RegExp(`(?:${character})+`, 'gu')
 const CHARACTER = new RegExp(character, 'gu')
 const ASKED = new RegExp(String.raw`((?<!\S)-|)((?:${character})+)`, 'gu')
 /** PostgreSQL limits a tsvector to 1 MiB, and this many characters could all differ. */
-const MOST_CHARACTERS = 40_000
+const MAX_CHARACTERS = 40_000
 
 /** A fast pre-check, 50 times faster: most texts contain none of these. */
 const PERHAPS =
@@ -25,15 +25,15 @@ function twosOf(characters: readonly string[]): string[] {
 export function forIndex(text: string): string {
   if (!isUnspaced(text)) return text
   const single = new Set<string>()
-  let left = MOST_CHARACTERS
-  const apart = text.replace(RUN, (run) => {
-    const characters = charactersOf(run).slice(0, Math.max(0, left))
-    left -= characters.length
+  let remaining = MAX_CHARACTERS
+  const paired = text.replace(RUN, (run) => {
+    const characters = charactersOf(run).slice(0, Math.max(0, remaining))
+    remaining -= characters.length
     for (const one of characters) single.add(one)
     return ` ${twosOf(characters).join(' ')} `
   })
   // At the end, so that adjacent pairs stay neighbors.
-  return `${apart}\n${[...single].join(' ')}`
+  return `${paired}\n${[...single].join(' ')}`
 }
 
 /** Keeps operators: `-` excludes the whole run. */

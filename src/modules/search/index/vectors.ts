@@ -17,13 +17,13 @@ export function signs(vector: Float32Array): string {
 /** Cosines of a vector and the packed ones. All need length 1 and the same model. */
 export function cosines(a: Float32Array, bytes: Buffer): Float32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const found = new Float32Array(bytes.length / (a.length * 4))
-  for (let at = 0, k = 0; k < found.length; k++) {
+  const results = new Float32Array(bytes.length / (a.length * 4))
+  for (let at = 0, k = 0; k < results.length; k++) {
     let sum = 0
     for (let i = 0; i < a.length; i++, at += 4) sum += a[i]! * view.getFloat32(at)
-    found[k] = sum
+    results[k] = sum
   }
-  return found
+  return results
 }
 
 /** `search_space` as int8 text: one number for the vectors that a query can be compared with. */

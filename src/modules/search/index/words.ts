@@ -8,7 +8,7 @@ import { forIndex } from './unspaced.ts'
  */
 const WORD = /[\p{L}\p{Nl}][\p{L}\p{Nl}\p{M}]*|[\p{Nd}\p{No}]+/gu
 /** Signs around words, other than sentence punctuation. */
-const MOST_SIGNS = 8
+const MAX_SIGNS = 8
 const BEFORE = /[^\s\p{L}\p{N}"'([{“‘«¿¡,;!?]{1,8}$/u
 const BEHIND = /^[^\s\p{L}\p{N}]{1,8}/u
 const SENTENCE = /[.,;:!?)\]}"'”’»…]+$/u
@@ -34,7 +34,7 @@ export interface Chunk {
 }
 
 /** Longer chunks are split, so that `indexed` can pause inside them. */
-const MOST_WORDS = 1_000
+const MAX_WORDS = 1_000
 
 /** Lazy: if all words of a long text were kept, the garbage collector would have to copy megabytes. */
 export function* wordsIn(text: string): Generator<Word, void, undefined> {
@@ -58,10 +58,10 @@ export function* chunksOf(text: string): Generator<Chunk, void, undefined> {
   }
   for (const word of wordsIn(text)) {
     const between = text.slice(open?.last.end ?? 0, word.start)
-    if (open !== null && between.length <= MOST_SIGNS && !/\s/.test(between)) {
+    if (open !== null && between.length <= MAX_SIGNS && !/\s/.test(between)) {
       const contracted: boolean = open.chunk.contracted && APOSTROPHES.test(between)
       const join: string = open.last.text + fold(between) + word.text
-      if (open.chunk.words.length >= MOST_WORDS) {
+      if (open.chunk.words.length >= MAX_WORDS) {
         yield open.chunk
         open = { chunk: { words: [], joins: [], contracted, continued: true }, last: word }
       }
@@ -71,17 +71,21 @@ export function* chunksOf(text: string): Generator<Chunk, void, undefined> {
       open.last = word
       continue
     }
-    close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MOST_SIGNS))
+    close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MAX_SIGNS))
     if (open !== null) yield open.chunk
-    const before = BEFORE.exec(text.slice(Math.max(0, word.start - MOST_SIGNS), word.start))?.[0] ?? ''
-    const chunk: Chunk = { words: [word], joins: before === '' ? [] : [fold(before) + word.text], contracted: true }
+    const signsBefore = BEFORE.exec(text.slice(Math.max(0, word.start - MAX_SIGNS), word.start))?.[0] ?? ''
+    const chunk: Chunk = {
+      words: [word],
+      joins: signsBefore === '' ? [] : [fold(signsBefore) + word.text],
+      contracted: true,
+    }
     open = { chunk, last: word }
   }
-  close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MOST_SIGNS))
+  close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MAX_SIGNS))
   if (open !== null) yield open.chunk
 }
 
-export interface Indexed {
+export interface IndexedText {
   /** For the stemmer. */
   words: string
   /** Accented words, for the stemmer. */
@@ -93,8 +97,8 @@ export interface Indexed {
 }
 
 /** PostgreSQL limits a tsvector to 1 MiB. This part is for extra lexemes. */
-const MOST_BYTES = 150_000
-const MOST_LEXEME = 200
+const MAX_BYTES = 150_000
+const MAX_LEXEME = 200
 
 /** Marks a word that occurs only with accents, so that the plain spelling ranks first. */
 export const accentedOnly = (word: string): string => `≈${word}`
@@ -111,14 +115,14 @@ const STRIDE = 3_000
 export function* indexed(
   texts: readonly string[],
 ): Generator<void, { words: string[]; accented: string; lexemes: string }, undefined> {
-  const plain = new Set<string>()
+  const plainWords = new Set<string>()
   const accented = new Map<string, string>()
-  const own = new Set<string>()
-  let left = MOST_BYTES
+  const ownLexemes = new Set<string>()
+  let remainingBytes = MAX_BYTES
   const add = (lexeme: string): void => {
-    if (lexeme.length > MOST_LEXEME || own.has(lexeme)) return
-    left -= Buffer.byteLength(lexeme) + 8
-    if (left > 0) own.add(lexeme)
+    if (lexeme.length > MAX_LEXEME || ownLexemes.has(lexeme)) return
+    remainingBytes -= Buffer.byteLength(lexeme) + 8
+    if (remainingBytes > 0) ownLexemes.add(lexeme)
   }
   const words: string[] = []
   let count = 0
@@ -131,7 +135,7 @@ export function* indexed(
       }
       for (const word of chunk.words) {
         all.push(word.text)
-        if (word.text === word.written) plain.add(word.text)
+        if (word.text === word.written) plainWords.add(word.text)
         else accented.set(word.written, word.text)
         if (chunk.words.length > 1 || chunk.continued) add(word.text)
       }
@@ -139,6 +143,6 @@ export function* indexed(
     }
     words.push(all.join(' '))
   }
-  for (const word of accented.values()) if (!plain.has(word)) add(accentedOnly(word))
-  return { words, accented: [...accented.keys()].join(' '), lexemes: [...own].map(literalOf).join(' ') }
+  for (const word of accented.values()) if (!plainWords.has(word)) add(accentedOnly(word))
+  return { words, accented: [...accented.keys()].join(' '), lexemes: [...ownLexemes].map(literalOf).join(' ') }
 }

@@ -6,9 +6,9 @@ import { cursorOf, positionOf } from '#core/paging.ts'
 import { iso } from '#core/time.ts'
 import { type SearchHit, searchTypes } from '../contract.ts'
 import { type SearchHandles, embedQuestion } from '../index/embedding.ts'
-import { type Fused, fuse } from './fuse.ts'
+import { type FusedHit, fuse } from './fuse.ts'
 import { type Span, snippetOf, spansOf } from './highlight.ts'
-import { MOST_FOUND, type Row, queryStore } from './query-store.ts'
+import { MAX_FOUND, type Row, queryStore } from './query-store.ts'
 import { type Reach, type SearchType, reachOf } from './visible.ts'
 import { type Words, wordsOf } from './words.ts'
 
@@ -24,50 +24,55 @@ const FEW = 10
 
 export async function find(
   ctx: Context<SearchHandles>,
-  { cursor, limit, ...asked }: SearchQuery & { cursor?: string | undefined; limit: number },
+  { cursor, limit, ...query }: SearchQuery & { cursor?: string | undefined; limit: number },
 ) {
-  const { q, mode } = asked
-  const reach = await reachOf(ctx, asked.types ?? searchTypes, asked.workspace_id)
-  const position = positionOf('search', asked, cursor)
+  const { q, mode } = query
+  const reach = await reachOf(ctx, query.types ?? searchTypes, query.workspace_id)
+  const position = positionOf('search', query, cursor)
   const words = wordsOf(q)
   if (reach.length === 0) return { rows: [], next: null, extra: { mode, degraded: [] } }
   // Concurrently, because embedding the query takes a moment.
   const [byWords, byMeaning, stems] = await Promise.all([
-    mode === 'semantic' ? [] : wordsAndTitles(ctx, reach, q, words),
-    mode === 'keyword' ? null : meant(ctx, reach, q),
+    mode === 'semantic' ? [] : searchByWords(ctx, reach, q, words),
+    mode === 'keyword' ? null : searchByMeaning(ctx, reach, q),
     queryStore.stems(ctx.db, words),
   ])
   const degraded = typeof byMeaning === 'string' ? [byMeaning] : []
-  const used = typeof byMeaning === 'string' ? 'keyword' : mode
-  const keyword = mode === 'semantic' && used === 'keyword' ? await wordsAndTitles(ctx, reach, q, words) : byWords
+  const effectiveMode = typeof byMeaning === 'string' ? 'keyword' : mode
+  const keyword =
+    mode === 'semantic' && effectiveMode === 'keyword' ? await searchByWords(ctx, reach, q, words) : byWords
   const all = fuse([
     { by: 'keyword' as const, rows: keyword },
     ...(Array.isArray(byMeaning) ? [{ by: 'semantic' as const, rows: byMeaning }] : []),
-  ]).slice(0, MOST_FOUND)
+  ]).slice(0, MAX_FOUND)
   // Continues after the last result shown. If it is gone, skips as many as were shown.
-  const last = position === null ? -1 : all.findIndex(({ row_id }) => String(row_id) === position[1])
-  const start = position === null ? 0 : last >= 0 ? last + 1 : Number(position[0])
+  const lastIndex = position === null ? -1 : all.findIndex(({ row_id }) => String(row_id) === position[1])
+  const start = position === null ? 0 : lastIndex >= 0 ? lastIndex + 1 : Number(position[0])
   const page = all.slice(start, start + limit)
   const rows = await queryStore.rows(
     ctx.db,
     reach,
     page.map(({ row_id }) => row_id),
   )
-  const more = all.length > start + page.length
-  const found = page.flatMap((hit) => {
+  const hasMore = all.length > start + page.length
+  const pageHits = page.flatMap((hit) => {
     const row = rows.get(hit.row_id)
     return row === undefined ? [] : [{ row, hit }]
   })
-  const shown = await showAll(ctx, found, stems, words)
+  const hits = await showAll(ctx, pageHits, stems, words)
   return {
-    rows: shown,
-    next: more ? cursorOf('search', asked, [start + page.length, String(page.at(-1)!.row_id)]) : null,
-    extra: { mode: used, degraded },
+    rows: hits,
+    next: hasMore ? cursorOf('search', query, [start + page.length, String(page.at(-1)!.row_id)]) : null,
+    extra: { mode: effectiveMode, degraded },
   }
 }
 
 /** Returns semantic results, or why there are none. */
-async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string): Promise<bigint[] | string> {
+async function searchByMeaning(
+  ctx: Context<SearchHandles>,
+  reach: Reach,
+  question: string,
+): Promise<bigint[] | string> {
   const meaning = await embedQuestion(ctx, question)
   return typeof meaning === 'string'
     ? meaning
@@ -75,7 +80,7 @@ async function meant(ctx: Context<SearchHandles>, reach: Reach, question: string
 }
 
 /** Similar titles rank after all keyword matches. */
-async function wordsAndTitles(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[]> {
+async function searchByWords(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[]> {
   const rows = await queryStore.byWords(ctx.db, reach, words)
   if (rows.length >= FEW || question.length > 100) return rows
   return [...rows, ...(await queryStore.byTitle(ctx.db, reach, question)).filter((id) => !rows.includes(id))]
@@ -84,13 +89,13 @@ async function wordsAndTitles(ctx: Context, reach: Reach, question: string, word
 /** Sequentially: a page can have a hundred texts of 100,000 characters. */
 async function showAll(
   { principal }: Context,
-  found: readonly { row: Row; hit: Fused }[],
+  pageHits: readonly { row: Row; hit: FusedHit }[],
   stems: readonly string[],
   { prefix }: Words,
 ): Promise<z.output<typeof SearchHit>[]> {
-  const shown: z.output<typeof SearchHit>[] = []
+  const hits: z.output<typeof SearchHit>[] = []
   let work = 0
-  for (const { row, hit } of found) {
+  for (const { row, hit } of pageHits) {
     const snippets = snippetOf(row.body, stems, prefix)
     let step = snippets.next()
     for (; step.done !== true; step = snippets.next()) {
@@ -98,14 +103,14 @@ async function showAll(
       work = 0
       await nextPiece(principal.accountId)
     }
-    shown.push(show(row, hit, stems, prefix, step.value))
+    hits.push(show(row, hit, stems, prefix, step.value))
   }
-  return shown
+  return hits
 }
 
 function show(
   row: Row,
-  { score, by }: Fused,
+  { score, by }: FusedHit,
   stems: readonly string[],
   prefix: string | null,
   { snippet, spans }: { snippet: string; spans: Span[] },

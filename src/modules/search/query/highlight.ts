@@ -10,18 +10,18 @@ export interface Span {
 
 const SNIPPET = 300
 const BEFORE = 60
-const MOST_SPANS = 20
+const MAX_SPANS = 20
 /** Maximum occurrences per word. */
-const MOST_PLACES = 200
+const MAX_PLACES = 200
 
 /** Spans of words that match a stem. */
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
-  const spans: Span[] = unspacedSpans(text, stems).slice(0, MOST_SPANS)
+  const spans: Span[] = unspacedSpans(text, stems).slice(0, MAX_SPANS)
   const spaced = stems.filter((stem) => !isUnspaced(stem))
   for (const { text: word, start, end } of wordsIn(text)) {
     if ((prefix !== null && word.startsWith(prefix)) || spaced.some((stem) => isForm(word, stem))) {
       spans.push({ start, end })
-      if (spans.length >= MOST_SPANS) break
+      if (spans.length >= MAX_SPANS) break
     }
   }
   return spans.toSorted((a, b) => a.start - b.start)
@@ -60,17 +60,17 @@ function* bestPlace(
   stems: readonly string[],
   prefix: string | null,
 ): Generator<number, number, undefined> {
-  const sought = [...stems, ...(prefix === null ? [] : [prefix])].map((stem) => ({ stem, places: 0 }))
+  const searchWords = [...stems, ...(prefix === null ? [] : [prefix])].map((stem) => ({ stem, places: 0 }))
   const places: Place[] = []
   for (const part of partsOf(body)) {
     yield part.work
-    for (const [kind, word] of sought.entries()) {
-      const { found, tries } = placesOf(part, word.stem, word.stem === prefix, MOST_PLACES - word.places)
+    for (const [kind, word] of searchWords.entries()) {
+      const { found, tries } = placesOf(part, word.stem, word.stem === prefix, MAX_PLACES - word.places)
       word.places += found.length
       for (const at of found) places.push({ at, kind })
       yield tries / TRIES
     }
-    if (sought.every((word) => word.places >= MOST_PLACES)) break
+    if (searchWords.every((word) => word.places >= MAX_PLACES)) break
   }
   return bestOf(places.toSorted((a, b) => a.at - b.at))
 }
@@ -138,18 +138,18 @@ function placesOf(
 ): { found: number[]; tries: number } {
   const unspaced = isUnspaced(stem)
   const sought = !unspaced && stem.endsWith('i') ? stem.slice(0, -1) : stem
-  const found: number[] = []
+  const positions: number[] = []
   let tries = 0
-  if (sought === '') return { found, tries }
+  if (sought === '') return { found: positions, tries }
   const inside = /^\p{N}/u.test(sought) ? /\p{N}/u : /[\p{L}\p{M}]/u
-  for (let at = text.indexOf(sought); at >= 0 && found.length < most; at = text.indexOf(sought, at + 1)) {
+  for (let at = text.indexOf(sought); at >= 0 && positions.length < most; at = text.indexOf(sought, at + 1)) {
     tries++
     const place = placeOf(at)
     if (place < from) continue
     if (place >= end) break
-    if (unspaced || isFormAt(text, at, sought.length, stem, isPrefix, inside)) found.push(place)
+    if (unspaced || isFormAt(text, at, sought.length, stem, isPrefix, inside)) positions.push(place)
   }
-  return { found, tries }
+  return { found: positions, tries }
 }
 
 function isFormAt(text: string, at: number, length: number, stem: string, isPrefix: boolean, inside: RegExp): boolean {

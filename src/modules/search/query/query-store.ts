@@ -7,12 +7,12 @@ import { cosines, signs } from '../index/vectors.ts'
 import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
 /** How many of the newest matches are ranked. */
-const MOST_RANKED = 1_000
-const RANKED = sql.lit(MOST_RANKED)
+const MAX_RANKED = 1_000
+const RANKED = sql.lit(MAX_RANKED)
 /** How many of the nearest by sign bits are compared exactly. Half as many lose some of the best twenty. */
-const MOST_COMPARED = 600
-export const MOST_FOUND = 500
-const MOST_ALIKE = 50
+const MAX_COMPARED = 600
+export const MAX_FOUND = 500
+const MAX_ALIKE = 50
 /** Similarity threshold: tolerates two swapped letters. */
 const ALIKE = '0.45'
 
@@ -34,29 +34,31 @@ const phrase = (words: readonly string[]): Query => sql`phraseto_tsquery('englis
 const lexemes = (all: readonly string[]): Query => sql`${all.map(literalOf).join(' & ')}::tsquery`
 const AND = sql` && `
 const OR = sql` || `
-const joined = (all: readonly Query[], by: Query): Query =>
+const joinQueries = (all: readonly Query[], by: Query): Query =>
   all.length === 0 ? sql`''::tsquery` : sql`(${sql.join(all, by)})`
 
 /**
  * Matches a term's consecutive words or its exact signs; the last term also as a prefix, because it may be incomplete.
  */
-function having({ words, joins, idle }: Term, prefix: string | null): Query {
+function termQuery({ words, joins, idle }: Term, prefix: string | null): Query {
   const ways = [phrase(words)]
   if (words.length > 1 && joins.length > 0 && !idle) ways.push(lexemes(joins))
   if (prefix !== null && words.length === 1) ways.push(sql`${`${literalOf(prefix)}:*`}::tsquery`)
   else if (prefix !== null && joins.length > 0) ways.push(sql`${`${joins.map(literalOf).join(' & ')}:*`}::tsquery`)
-  return joined(ways, OR)
+  return joinQueries(ways, OR)
 }
 
 function tsquery({ any, prefix }: Words): Query {
   const groups = any.map(({ all, none }, i) => {
-    const held = all.map((term, at) => having(term, i === any.length - 1 && at === all.length - 1 ? prefix : null))
-    return joined([...held, ...none.map((term) => sql`!!${having(term, null)}`)], AND)
+    const termQueries = all.map((term, at) =>
+      termQuery(term, i === any.length - 1 && at === all.length - 1 ? prefix : null),
+    )
+    return joinQueries([...termQueries, ...none.map((term) => sql`!!${termQuery(term, null)}`)], AND)
   })
   // Stop words (`the`, `to-do`) count only if the query has nothing else.
   const rest = any.flatMap(({ all }) => all.flatMap(({ words }) => words))
   return sql`(select case when numnode(x.query) > 0 then x.query else x.rest end
-    from (select ${joined(groups, OR)} as query, ${lexemes(rest)} as rest) x)`
+    from (select ${joinQueries(groups, OR)} as query, ${lexemes(rest)} as rest) x)`
 }
 
 /** One query per term: whether a row has its exact spelling, with signs and accents. */
@@ -66,7 +68,7 @@ const exactly = ({ any }: Words): Query =>
       all.map(({ words, written, joins }) => {
         const accented = written.filter((word, i) => word !== words[i])
         const plain = words.filter((word, i) => word === written[i])
-        return joined(
+        return joinQueries(
           [
             ...(accented.length > 0 ? [sql`plainto_tsquery('english', ${accented.join(' ')})`] : []),
             sql`${[...joins.map(literalOf), ...plain.map((word) => `!${literalOf(accentedOnly(word))}`)].join(' & ')}::tsquery`,
@@ -89,13 +91,13 @@ const BLOCKS = sql.lit(64)
 /** Margin for uneven distribution. */
 const AMPLE = 1.25
 /** With more workspaces, checking each row is faster. */
-const MOST_WORKSPACES = 64
+const MAX_WORKSPACES = 64
 
 /** The part of `visible` that the word index can check. */
-function near(reach: Reach): RawBuilder<unknown> {
+function inWorkspaces(reach: Reach): RawBuilder<unknown> {
   const workspaces = [...new Set(reach.flatMap((one) => one.workspaces))]
   const all = reach.every(({ shared, sharedFolders }) => shared.length + sharedFolders.length === 0)
-  return all && workspaces.length <= MOST_WORKSPACES
+  return all && workspaces.length <= MAX_WORKSPACES
     ? sql`array[s.workspace_id::text] && ${workspaces}::text[]`
     : sql`true`
 }
@@ -106,10 +108,10 @@ export const queryStore = {
    * The query is hidden from the planner, which would scan every row for frequent words.
    */
   async byWords(db: Db, reach: Reach, words: Words): Promise<bigint[]> {
-    const found = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
-      where s.tsv @@ (select query from asked) and ${near(reach)} and ${where} and ${visible(reach)}
+    const candidates = (where: RawBuilder<unknown>) => sql`select s.row_id, s.tsv from search_rows s
+      where s.tsv @@ (select query from asked) and ${inWorkspaces(reach)} and ${where} and ${visible(reach)}
       order by s.row_id + 0 desc limit ${RANKED}`
-    const inBlocks = found(sql`array[(s.row_id >> 12)::int4] && blocks`)
+    const inBlocks = candidates(sql`array[(s.row_id >> 12)::int4] && blocks`)
     const { rows } = await sql<{
       row_id: bigint
     }>`with asked as materialized (select ${tsquery(words)} as query, ${exactly(words)} as exactly),
@@ -118,7 +120,7 @@ export const queryStore = {
         select x.* from (select array(select generate_series(greatest(block - ${FIRST} + 1, 0), block)::int4) as blocks from top) w
         cross join lateral (${inBlocks}) x),
       expected as materialized (
-        select block, ceil(${sql.lit(FIRST_BLOCKS * MOST_RANKED * AMPLE)} / greatest(found, 1)) as upto
+        select block, ceil(${sql.lit(FIRST_BLOCKS * MAX_RANKED * AMPLE)} / greatest(found, 1)) as upto
         from top, (select count(*) as found from newest) f where found < ${RANKED} and block >= ${FIRST}),
       next as materialized (
         select x.* from (select array(select generate_series(greatest(block - upto + 1, 0)::int8, block - ${FIRST})::int4) as blocks
@@ -129,10 +131,10 @@ export const queryStore = {
         where last >= 0 and (select count(*) from newest) + (select count(*) from next) < ${RANKED}),
       held as materialized (
         select * from newest union all select * from next
-        union all select y.* from rest cross join lateral (${found(sql`s.row_id >> 12 <= rest.last`)}) y
+        union all select y.* from rest cross join lateral (${candidates(sql`s.row_id >> 12 <= rest.last`)}) y
         limit ${RANKED})
       select row_id from held order by (select count(*) from unnest((select exactly from asked)) x(query) where tsv @@ x.query) desc,
-        ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MOST_FOUND}`.execute(db)
+        ts_rank_cd(tsv, (select query from asked), 1) desc, row_id desc limit ${MAX_FOUND}`.execute(db)
     return rows.map(({ row_id }) => row_id)
   },
 
@@ -142,7 +144,7 @@ export const queryStore = {
       await sql`select set_config('pg_trgm.word_similarity_threshold', ${ALIKE}, true)`.execute(db)
       return await sql<{ row_id: bigint }>`select s.row_id from search_rows s
       where ${question} <% s.title and ${visible(reach)}
-      order by word_similarity(${question}, s.title) desc, s.row_id desc limit ${MOST_ALIKE}`.execute(db)
+      order by word_similarity(${question}, s.title) desc, s.row_id desc limit ${MAX_ALIKE}`.execute(db)
     })
     return rows.map(({ row_id }) => row_id)
   },
@@ -157,7 +159,7 @@ export const queryStore = {
     }>`with near as materialized (
         select s.row_id, s.chunk from search_vectors s
         where not s.hidden and ${inSpaces(reach, model, vector.length)}
-        order by bit_count(s.bits # ${bits}::bit varying) limit ${MOST_COMPARED})
+        order by bit_count(s.bits # ${bits}::bit varying) limit ${MAX_COMPARED})
       select array_agg(n.row_id::text) as ids, encode(string_agg(p.vector, ''), 'base64') as vectors
       from near n join search_passages p using (row_id, chunk) where length(p.vector) = ${vector.length * 4}`.execute(
       db,
@@ -172,7 +174,7 @@ export const queryStore = {
     }
     return [...best]
       .sort(([a, x], [b, y]) => y - x || Number(b - a))
-      .slice(0, MOST_FOUND)
+      .slice(0, MAX_FOUND)
       .map(([id]) => id)
   },
 

@@ -23,20 +23,20 @@ const scopeOf: Record<SearchType, Scope> = {
 }
 
 /** Types, and where the caller can find them. */
-export interface Reached {
+export interface ReachEntry {
   types: SearchType[]
   workspaces: Id[]
   shared: Id[]
   sharedFolders: Id[]
 }
-export type Reach = Reached[]
+export type Reach = ReachEntry[]
 
 /** Applies the rules of lists and shares. Throws `not_found` for an inaccessible workspace. */
 export async function reachOf(ctx: Context, types: readonly SearchType[], workspaceId: Id | undefined): Promise<Reach> {
   if (workspaceId !== undefined) placeIn(ctx, workspaceId)
-  const asked = types.includes('file') ? [...new Set([...types, 'note' as const])] : types
+  const requestedTypes = types.includes('file') ? [...new Set([...types, 'note' as const])] : types
   const reach: Reach = []
-  for (const [scope, own] of Map.groupBy(asked, (type) => scopeOf[type])) {
+  for (const [scope, own] of Map.groupBy(requestedTypes, (type) => scopeOf[type])) {
     if (!hasScope(ctx.principal, scope)) continue
     const all = reachableWorkspaces(ctx.principal, scope)
     const workspaces = workspaceId === undefined ? all : all.filter((id) => id === workspaceId)
@@ -73,16 +73,18 @@ export function inSpaces(reach: Reach, model: string, dimensions: number): RawBu
     types.flatMap((type) => workspaces.map((id) => spaceOf(model, dimensions, type, id))),
   )
   const shared = reach.flatMap(({ types, shared, sharedFolders }) => {
-    const found = sql`select x.row_id from search_rows x`
+    const sharedRows = sql`select x.row_id from search_rows x`
     const fit = sql`x.embedded = ${model} and x.type = any(${types}::text[])`
     return [
-      ...(shared.length > 0 ? [sql`${found} where x.resource_id = any(${shared}::ulid[]) and ${fit}`] : []),
+      ...(shared.length > 0 ? [sql`${sharedRows} where x.resource_id = any(${shared}::ulid[]) and ${fit}`] : []),
       ...(sharedFolders.length > 0
-        ? [sql`${found} join files f on f.id = x.resource_id where f.ancestors && ${sharedFolders}::text[] and ${fit}`]
+        ? [
+            sql`${sharedRows} join files f on f.id = x.resource_id where f.ancestors && ${sharedFolders}::text[] and ${fit}`,
+          ]
         : []),
     ]
   })
-  const own = sql<boolean>`s.space = any(${spaces}::int8[])`
-  if (shared.length === 0) return own
-  return sql<boolean>`(${own} or s.row_id in (${sql.join(shared, sql` union all `)}) and length(s.bits) = ${dimensions})`
+  const inOwnSpaces = sql<boolean>`s.space = any(${spaces}::int8[])`
+  if (shared.length === 0) return inOwnSpaces
+  return sql<boolean>`(${inOwnSpaces} or s.row_id in (${sql.join(shared, sql` union all `)}) and length(s.bits) = ${dimensions})`
 }

@@ -20,7 +20,7 @@ export interface Words {
 }
 
 const LEAST_PREFIX = 3
-const MOST_TERMS = 60
+const MAX_TERMS = 60
 
 export function wordsOf(question: string): Words {
   const text = forQuestion(normalize(question))
@@ -39,7 +39,7 @@ export function wordsOf(question: string): Words {
     const terms =
       phrase === undefined ? chunks.map((chunk) => termOf([chunk])) : chunks.length > 0 ? [termOf(chunks)] : []
     const group = any.at(-1)!
-    for (const term of terms) if (count++ < MOST_TERMS) (negated ? group.none : group.all).push(term)
+    for (const term of terms) if (count++ < MAX_TERMS) (negated ? group.none : group.all).push(term)
   }
   const groups = any
     .map(({ all, none }) => (all.length > 0 ? { all, none } : { all: none, none: [] }))

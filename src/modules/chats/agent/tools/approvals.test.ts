@@ -19,11 +19,11 @@ test('tools set to ask wait for approval in any process, and denied tools return
     [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
     [say('thanks')],
   )
-  const asked = await send(chat, content)
-  assert.equal(asked.status, 200, asked.text)
-  const { run } = asked.body.data
+  const answer = await send(chat, content)
+  assert.equal(answer.status, 200, answer.text)
+  const { run } = answer.body.data
   assert.deepEqual(
-    [run.status, run.status_reason, asked.body.data.status],
+    [run.status, run.status_reason, answer.body.data.status],
     ['requires_action', 'approval', 'in_progress'],
   )
   assert.deepEqual(
@@ -65,19 +65,19 @@ test('tools set to ask wait for approval in any process, and denied tools return
   const again = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
   assert.equal(again.status, 'requires_action')
   assert.equal((await beyond.post(`/chats/${chat}/stop`)).body.data.status, 'cancelled')
-  const given = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
-  await alice.post(`/chats/${chat}/runs/${given.id}/actions`, {
-    actions: [{ id: given.pending_actions[0].id, decision: 'allow', output: { id: 'made up' } }],
+  const runWithOutput = (await send(chat, script([call('chats_create', { title: 'never' })], [say('x')]))).body.data.run
+  await alice.post(`/chats/${chat}/runs/${runWithOutput.id}/actions`, {
+    actions: [{ id: runWithOutput.pending_actions[0].id, decision: 'allow', output: { id: 'made up' } }],
   })
-  const replay = await allEvents(alice, `/chats/${chat}/runs/${given.id}/events`)
+  const replay = await allEvents(alice, `/chats/${chat}/runs/${runWithOutput.id}/events`)
   assert.deepEqual(replay.find(({ event }) => event === 'tool_result')!.data.output, { id: 'made up' })
   assert.ok(!(await titles()).includes('never'))
 })
 
 test('an undecided call is denied in time, and the run continues', async () => {
   const chat = await chatWith([{ name: 'chats.create', policy: 'ask' }])
-  const asked = await send(chat, script([call('chats_create', { title: 'too late' })], [say('then not')]))
-  const { run } = asked.body.data
+  const answer = await send(chat, script([call('chats_create', { title: 'too late' })], [say('then not')]))
+  const { run } = answer.body.data
   const [action] = run.pending_actions
   const days = (Date.parse(action.expires_at) - Date.now()) / 86_400_000
   assert.ok(days > 6.9 && days <= 7, action.expires_at)

@@ -42,10 +42,10 @@ export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
       await give(calling, open, mistake('The tool call was cut off by the output token limit, so it wasn’t made.'))
       continue
     }
-    const decided = await decide(calling, open)
+    const outcome = await decide(calling, open)
     // Calls with the same ID are decided one at a time, because a decision names only the ID.
-    if ('kind' in decided) pending.push(...(pending.some(({ id }) => id === decided.id) ? [] : [decided]))
-    else await give(calling, open, decided)
+    if ('kind' in outcome) pending.push(...(pending.some(({ id }) => id === outcome.id) ? [] : [outcome]))
+    else await give(calling, open, outcome)
   }
   return pending
 }
@@ -59,13 +59,13 @@ async function give({ parts, tell }: Calling, { call }: OpenCall, result: Result
 async function decide(calling: Calling, open: OpenCall): Promise<Result | PendingAction> {
   const { toolset, before, run } = calling
   const { call, index } = open
-  const given = argumentsOf(call)
+  const args = argumentsOf(call)
   const parameters = toolset.offer.find(({ name }) => name === call.name)?.parameters
-  if (given === null || isUnclear(given, parameters)) return mistake('The arguments must be a JSON object.')
-  const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
+  if (args === null || isUnclear(args, parameters)) return mistake('The arguments must be a JSON object.')
+  const lastStep = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // The result was saved but not announced, so don't repeat the call.
-  if (last?.status === 'completed') return last.result as Result
-  const tool = toolset.reach(call.name, given)
+  if (lastStep?.status === 'completed') return lastStep.result as Result
+  const tool = toolset.reach(call.name, args)
   if ('unusable' in tool) return mistake(tool.unusable)
   if (tool.policy === 'deny') return mistake(`This agent can’t use \`${tool.name}\`.`)
   if (tool.consent && !isWatched(run)) return unwatched(tool.name)
@@ -73,19 +73,19 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
     id: call.id,
     kind,
     tool: tool.name,
-    arguments: given,
+    arguments: args,
     agent_version: toolset.version,
     definition: tool.definition,
     can_remember: kind === 'approval' && isWatched(run) && !tool.consent && mayBeRemembered(tool.name),
     expires_at: iso(new Date(Date.now() + DECIDE_MS)),
   })
   // Even if allowed: the approval covered one execution.
-  if (last?.status === 'running' && !tool.repeatable) return pending('interrupted')
-  const approved = approvedCalls(run).some(({ part, definition }) => part === index && definition === tool.definition)
-  if (tool.consent && !approved) return pending('approval')
-  if (tool.policy === 'ask' && !approved && !(await isApproved(calling.engine.postgres.db, run, tool)))
+  if (lastStep?.status === 'running' && !tool.repeatable) return pending('interrupted')
+  const isAllowed = approvedCalls(run).some(({ part, definition }) => part === index && definition === tool.definition)
+  if (tool.consent && !isAllowed) return pending('approval')
+  if (tool.policy === 'ask' && !isAllowed && !(await isApproved(calling.engine.postgres.db, run, tool)))
     return pending('approval')
-  return carryOut(calling, open, tool, given, approved)
+  return carryOut(calling, open, tool, args, isAllowed)
 }
 
 const unwatched = (tool: string): Result => ({
@@ -103,7 +103,7 @@ async function carryOut(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,
   { name, repeatable, limitMs, use }: UsableTool,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   consented: boolean,
 ): Promise<Result | PendingAction> {
   const { call, index } = open
@@ -112,11 +112,11 @@ async function carryOut(
     kind: 'tool',
     name,
     idempotent: repeatable,
-    input: { tool_call_id: call.id, part: index, arguments: given },
+    input: { tool_call_id: call.id, part: index, arguments: args },
   })
   if (step === null) throw new Error('another process has the run')
   const until = limitMs === null ? signal : AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
-  const result = await Promise.race([use({ run, call: open, budgets, consented, signal: until, tell }), ended(until)])
+  const result = await Promise.race([use({ run, call: open, budgets, consented, signal: until, tell }), onAbort(until)])
   if (signal.aborted) {
     // On any other abort, another process continues the run and must know that the call may have been executed.
     if (signal.reason === STOPPED) await stepStore.end(db, run.id, step, 'cancelled', null)
@@ -128,22 +128,22 @@ async function carryOut(
       id: call.id,
       kind: 'subagent',
       tool: name,
-      arguments: { ...given, ...result.waits },
+      arguments: { ...args, ...result.waits },
       agent_version: null,
       definition: null,
       can_remember: false,
       expires_at: null,
     }
   }
-  const kept = bounded(
+  const boundedResult = bounded(
     result ??
       mistake(`The call timed out after ${(limitMs ?? 0) / 1000} seconds. Its effects up to then were not undone.`),
   )
-  await stepStore.end(db, run.id, step, 'completed', kept)
-  return kept
+  await stepStore.end(db, run.id, step, 'completed', boundedResult)
+  return boundedResult
 }
 
-const ended = (signal: AbortSignal): Promise<null> =>
+const onAbort = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(null)
     else signal.addEventListener('abort', () => resolve(null), { once: true })

@@ -3,7 +3,7 @@ import type { Tool } from '#gateway/model/canonical-request.ts'
 
 export const DELEGATE = 'delegate'
 
-const LONGEST_TASK = 100_000
+const MAX_TASK_LENGTH = 100_000
 
 export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
   name: DELEGATE,
@@ -23,6 +23,6 @@ export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
 })
 
 export const taskOf = ({ task }: Record<string, unknown>): { task: string } | { unusable: string } =>
-  typeof task !== 'string' || task.trim() === '' || task.length > LONGEST_TASK
-    ? { unusable: `\`task\` must describe the task in up to ${LONGEST_TASK} characters.` }
+  typeof task !== 'string' || task.trim() === '' || task.length > MAX_TASK_LENGTH
+    ? { unusable: `\`task\` must describe the task in up to ${MAX_TASK_LENGTH} characters.` }
     : { task }

@@ -39,9 +39,9 @@ async function outcome(
 ): Promise<string[]> {
   const { workspace_id } = agent
   const chat = await made('/chats', { agent_id: agent.id, workspace_id }, alice)
-  const said = await alice.post(`/chats/${chat.id}/messages`, { content: script(steps, [say('over')]) })
-  assert.equal(said.body.data?.run?.status, 'completed', said.text)
-  return results(said.body.data).map(({ output, is_error }) =>
+  const response = await alice.post(`/chats/${chat.id}/messages`, { content: script(steps, [say('over')]) })
+  assert.equal(response.body.data?.run?.status, 'completed', response.text)
+  return results(response.body.data).map(({ output, is_error }) =>
     is_error ? (output.error.code ?? output.error.type) : 'done',
   )
 }
@@ -83,8 +83,8 @@ test('when bob sets an agent’s tools, alice’s runs can do only what bob can,
   const automation = await made('/automations', hook, alice)
   const fired = await alice.post(`/automations/${automation.id}/test-fire`)
   const run = await runIs(alice, automation, fired.body.data.id, isOver)
-  const told = (await alice.get(`/chats/${run.chat_id}/messages`)).body.data.at(-1)
-  assert.equal(results(told)[0]!.output.error.code, 'insufficient_role')
+  const lastMessage = (await alice.get(`/chats/${run.chat_id}/messages`)).body.data.at(-1)
+  assert.equal(results(lastMessage)[0]!.output.error.code, 'insufficient_role')
 
   // Setting the same tools again counts. A former member contributes no permissions.
   assert.equal((await alice.patch(`/agents/${hers.id}`, { tools: bold })).status, 200)

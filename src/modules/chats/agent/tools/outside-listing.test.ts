@@ -9,7 +9,7 @@ import { allEvents } from '#test/events.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-interface Asked {
+interface RpcRequest {
   id?: number
   method: string
   params?: { protocolVersion?: string; name?: string }
@@ -17,9 +17,9 @@ interface Asked {
 
 /** A loopback MCP server that counts requests. */
 async function mcpServer(listing: () => Promise<object[]> | object[], answer: () => object = () => ({ content: [] })) {
-  const seen: Record<string, number> = {}
-  const reply = async ({ method, params }: Asked): Promise<object | null> => {
-    seen[method] = (seen[method] ?? 0) + 1
+  const counts: Record<string, number> = {}
+  const reply = async ({ method, params }: RpcRequest): Promise<object | null> => {
+    counts[method] = (counts[method] ?? 0) + 1
     if (method === 'initialize')
       return {
         protocolVersion: params!.protocolVersion,
@@ -31,20 +31,20 @@ async function mcpServer(listing: () => Promise<object[]> | object[], answer: ()
   }
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST') return response.writeHead(405).end()
-    const asked = JSON.parse(await text(request)) as Asked
-    const result = await reply(asked)
-    if (asked.id === undefined) return response.writeHead(202).end()
+    const rpcRequest = JSON.parse(await text(request)) as RpcRequest
+    const result = await reply(rpcRequest)
+    if (rpcRequest.id === undefined) return response.writeHead(202).end()
     const body =
       result === null
-        ? { jsonrpc: '2.0', id: asked.id, error: { code: -32601, message: 'Method not found' } }
-        : { jsonrpc: '2.0', id: asked.id, result }
+        ? { jsonrpc: '2.0', id: rpcRequest.id, error: { code: -32601, message: 'Method not found' } }
+        : { jsonrpc: '2.0', id: rpcRequest.id, result }
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }
   const server = createServer((request, response) => void handle(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    seen,
+    seen: counts,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
@@ -97,8 +97,10 @@ test('a tool result with too many values is rejected before parsing', async () =
     () => ({ content: Array.from({ length: 60_000 }, () => part) }),
   )
   const chat = (await alice.post('/chats', { agent_id: await agentOf(alice, outside.url) })).body.data.id
-  const asked = await alice.post(`/chats/${chat}/messages`, { content: script([call('mcp__acme__echo')], [say('so')]) })
-  const [result] = results(asked.body.data)
+  const callResponse = await alice.post(`/chats/${chat}/messages`, {
+    content: script([call('mcp__acme__echo')], [say('so')]),
+  })
+  const [result] = results(callResponse.body.data)
   assert.match(result!.output.error.message, /response is too large/)
 })
 

@@ -19,7 +19,7 @@ export interface OfferedOutsideTool {
   definition: string
   policy: Policy
   timeoutMs: number
-  call(given: Record<string, unknown>, signal: AbortSignal): Promise<Result>
+  call(args: Record<string, unknown>, signal: AbortSignal): Promise<Result>
 }
 
 export interface OutsideSession extends AsyncDisposable {
@@ -29,20 +29,20 @@ export interface OutsideSession extends AsyncDisposable {
   reach(name: string): OfferedOutsideTool | { unusable: string } | null
 }
 
-const MOST_TOOLS = 128
-const MOST_SCHEMA = 32_768
-const MOST_SCHEMAS = 262_144
-const LONGEST_DESCRIPTION = 4_096
+const MAX_TOOLS = 128
+const MAX_SCHEMA_LENGTH = 32_768
+const MAX_SCHEMAS_LENGTH = 262_144
+const MAX_DESCRIPTION_LENGTH = 4_096
 /** How long a listing or a failure is cached. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
 const TOO_LARGE_MS = KNOWN_MS
-const MOST_KNOWN = 100
+const MAX_KNOWN = 100
 /** How long a listing without a response delays the account's next one. */
 const LISTING_MS = 1_000
-const LONGEST_NAME = 128
+const MAX_NAME_LENGTH = 128
 /** Copies, because a slice would retain the whole string. */
-const cut = (words: string): string => Buffer.from(shorten(words, LONGEST_DESCRIPTION)).toString()
+const cut = (words: string): string => Buffer.from(shorten(words, MAX_DESCRIPTION_LENGTH)).toString()
 
 export const noOutsideSession: OutsideSession = {
   offer: [],
@@ -67,7 +67,7 @@ export class OutsideTools {
     this.#listingMs = listingMs
   }
 
-  known(...names: string[]): Listing | null {
+  find(...names: string[]): Listing | null {
     for (const name of names) {
       const entry = this.#known.get(name)
       if (entry && entry.until > Date.now()) return entry.listing
@@ -77,7 +77,7 @@ export class OutsideTools {
 
   remember(name: string, listing: Listing, forMs: number): void {
     this.#known.delete(name)
-    for (const oldest of this.#known.keys()) if (this.#known.size >= MOST_KNOWN) this.#known.delete(oldest)
+    for (const oldest of this.#known.keys()) if (this.#known.size >= MAX_KNOWN) this.#known.delete(oldest)
     this.#known.set(name, { until: Date.now() + forMs, listing })
   }
 
@@ -90,18 +90,18 @@ export class OutsideTools {
    * a response the next one starts, so that a silent server doesn't delay the others.
    */
   async inTurn<T>(account: Id, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(account) ?? Promise.resolve()
+    const previousTurn = this.#turns.get(account) ?? Promise.resolve()
     const { promise: passedOn, resolve: passOn } = Promise.withResolvers<void>()
-    const turn = before.then(() => passedOn)
+    const turn = previousTurn.then(() => passedOn)
     this.#turns.set(account, turn)
     void turn.then(() => this.#turns.get(account) === turn && this.#turns.delete(account))
-    const late = new AbortController()
+    const finished = new AbortController()
     try {
-      await untilLeft(before, signal)
-      void sleep(this.#listingMs, undefined, { ref: false, signal: late.signal }).then(passOn, () => {})
+      await untilLeft(previousTurn, signal)
+      void sleep(this.#listingMs, undefined, { ref: false, signal: finished.signal }).then(passOn, () => {})
       return await work()
     } finally {
-      late.abort()
+      finished.abort()
       passOn()
     }
   }
@@ -111,11 +111,11 @@ export const createOutsideTools = (listingMs = LISTING_MS): OutsideTools => new 
 /** Throws if the signal fires first. */
 async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
-  const { promise: left, reject } = Promise.withResolvers<never>()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
   const leave = (): void => reject(signal.reason as Error)
   signal.addEventListener('abort', leave, { once: true })
   try {
-    await Promise.race([work, left])
+    await Promise.race([work, aborted])
   } finally {
     signal.removeEventListener('abort', leave)
   }
@@ -130,7 +130,7 @@ export async function outsideOf(
 ): Promise<OutsideSession> {
   const servers = outsideServers(engine, agent)
   if (servers.length === 0) return noOutsideSession
-  const named = new Map<string, OfferedOutsideTool>()
+  const toolsByName = new Map<string, OfferedOutsideTool>()
   const offer: Tool[] = []
   const problems: OutsideSession['problems'] = []
   const connections: OutsideMcp[] = []
@@ -142,7 +142,7 @@ export async function outsideOf(
       return {
         server,
         mcp,
-        listing: await listed(
+        listing: await listTools(
           engine.outsideTools,
           { key: keyOf(agent, server.name), url: server.url, party },
           mcp,
@@ -157,23 +157,23 @@ export async function outsideOf(
       problems.push({ server: server.name, message: hideIn(listing.failed, secrets) })
       continue
     }
-    let hidden = listing.leftOut
+    let omittedCount = listing.leftOut
     for (const { name, description, parameters, definition } of listing.tools) {
       const policy = policyIn(server, name)
-      const as = nameOf(server.name, name)
-      if (named.has(as)) {
-        hidden++
+      const exposedName = nameOf(server.name, name)
+      if (toolsByName.has(exposedName)) {
+        omittedCount++
         continue
       }
-      named.set(as, {
+      toolsByName.set(exposedName, {
         url: server.url,
         tool: name,
         definition,
         policy,
         timeoutMs: server.timeoutMs,
-        call: async (given, until) => {
+        call: async (args, until) => {
           try {
-            return hideIn(await mcp.call(name, given, until), secrets)
+            return hideIn(await mcp.call(name, args, until), secrets)
           } catch (error) {
             // Nested too deeply to serialize.
             if (error instanceof RangeError) return mistake(`${server.name}: the response is nested too deeply.`)
@@ -182,19 +182,19 @@ export async function outsideOf(
           }
         },
       })
-      if (policy !== 'deny') offer.push(hideIn({ name: as, description, parameters }, secrets))
+      if (policy !== 'deny') offer.push(hideIn({ name: exposedName, description, parameters }, secrets))
     }
-    if (hidden > 0)
+    if (omittedCount > 0)
       problems.push({
         server: server.name,
-        message: `${hidden} of its tools were left out because there are too many or they are too large.`,
+        message: `${omittedCount} of its tools were left out because there are too many or they are too large.`,
       })
   }
   return {
     offer,
     problems,
     reach(name) {
-      const use = named.get(name)
+      const use = toolsByName.get(name)
       if (use) return use
       const server = servers.find((one) => name.startsWith(nameOf(one.name, '')))
       if (!server) return null
@@ -222,25 +222,25 @@ export function outsidePolicy(
 const keyOf = ({ id, updated_at }: Pick<AgentRow, 'id' | 'updated_at'> & { id: Id }, server: string): string =>
   `${id} ${updated_at.getTime()} ${server}`
 
-async function listed(
-  all: OutsideTools,
+async function listTools(
+  cache: OutsideTools,
   { key, url, party }: { key: string; url: string; party: Id },
   mcp: OutsideMcp,
   signal: AbortSignal,
 ): Promise<Listing> {
   // By URL alone, so that changing the agent doesn't repeat a listing that was too large.
-  const refused = `${party} ${url}`
-  const before = all.known(key, refused)
-  if (before !== null) return before
+  const refusalKey = `${party} ${url}`
+  const cachedListing = cache.find(key, refusalKey)
+  if (cachedListing !== null) return cachedListing
   try {
-    const listing = bounded(await mcp.tools(signal, (work) => all.inTurn(party, signal, work)))
-    all.remember(key, listing, KNOWN_MS)
+    const listing = bounded(await mcp.tools(signal, (work) => cache.inTurn(party, signal, work)))
+    cache.remember(key, listing, KNOWN_MS)
     return listing
   } catch (error) {
     if (signal.aborted || !(error instanceof OutsideFailed)) throw error
     const listing = { failed: error.message }
-    if (error.tooLarge) all.remember(refused, listing, TOO_LARGE_MS)
-    else all.remember(key, listing, FAILED_MS)
+    if (error.tooLarge) cache.remember(refusalKey, listing, TOO_LARGE_MS)
+    else cache.remember(key, listing, FAILED_MS)
     return listing
   }
 }
@@ -249,9 +249,9 @@ function bounded(all: readonly OutsideTool[]): Listing {
   const tools: ListedTool[] = []
   let size = 0
   for (const { name, description, parameters } of all) {
-    if (tools.length >= MOST_TOOLS || name.length > LONGEST_NAME) continue
+    if (tools.length >= MAX_TOOLS || name.length > MAX_NAME_LENGTH) continue
     const schema = sortedJson(parameters)
-    if (schema === null || schema.length > MOST_SCHEMA || size + schema.length > MOST_SCHEMAS) continue
+    if (schema === null || schema.length > MAX_SCHEMA_LENGTH || size + schema.length > MAX_SCHEMAS_LENGTH) continue
     size += schema.length
     const definition = hash('sha256', JSON.stringify([name, description, schema]))
     tools.push({ name, description: cut(description), parameters, definition })
@@ -285,8 +285,8 @@ function nameOf(server: string, tool: string): string {
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
 /** Hides credentials that a server echoes from the model and the chat's readers. */
-function hideIn<Told>(told: Told, secrets: readonly string[]): Told {
+function hideIn<Value>(value: Value, secrets: readonly string[]): Value {
   const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
-  const json = JSON.stringify(told, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
-  return JSON.parse(json) as Told
+  const json = JSON.stringify(value, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
+  return JSON.parse(json) as Value
 }

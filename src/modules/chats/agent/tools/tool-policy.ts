@@ -9,7 +9,7 @@ import type { ToolTarget } from '#core/answers.ts'
 export type Policy = 'allow' | 'ask' | 'deny'
 export type AgentTools = readonly { name: string; policy: Policy }[]
 const STRICT: readonly Policy[] = ['allow', 'ask', 'deny']
-const plain = (name: string): string => name.replace('_', '.')
+const toolName = (name: string): string => name.replace('_', '.')
 
 /** Tools that could loosen the agent's own limits. These are defaults, for tools the agent's policies don't name. */
 const GUARDED: Readonly<Record<string, Policy>> = {
@@ -37,13 +37,13 @@ export const mayBeRemembered = (tool: string): boolean => tool !== DELEGATE && !
  * have the tool.
  */
 export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 'tool' | 'endpoint'>): Policy | null {
-  const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
-  const own = named(tool)
-  if (own === undefined) return null
+  const find = (name: string) => tools.find((one) => one.name === name || toolName(one.name) === name)
+  const entry = find(tool)
+  if (entry === undefined) return null
   const guard = endpoint === null ? undefined : GUARDED[endpoint]
-  const inner = tool === 'do' && endpoint !== null ? (named(endpoint)?.policy ?? guard) : undefined
-  const held = [own.policy, inner ?? 'allow', guard === 'deny' ? guard : 'allow'] as const
-  return strictest(...held)
+  const innerPolicy = tool === 'do' && endpoint !== null ? (find(endpoint)?.policy ?? guard) : undefined
+  const policies = [entry.policy, innerPolicy ?? 'allow', guard === 'deny' ? guard : 'allow'] as const
+  return strictest(...policies)
 }
 
 export const strictest = (...policies: readonly Policy[]): Policy =>
@@ -78,8 +78,8 @@ export function policyWithin(
   limit: (one: AgentAbove) => Policy | null,
 ): Policy {
   return above.reduce<Policy>((policy, one) => {
-    const theirs = limit(one)
-    if (theirs === null) return one.workspace_id === workspace_id ? policy : 'deny'
-    return strictest(policy, theirs)
+    const ancestorPolicy = limit(one)
+    if (ancestorPolicy === null) return one.workspace_id === workspace_id ? policy : 'deny'
+    return strictest(policy, ancestorPolicy)
   }, own)
 }

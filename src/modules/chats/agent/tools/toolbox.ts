@@ -6,7 +6,7 @@ import type { Result } from '../../messages/tool-calls.ts'
 /** The registry's endpoints as model tools. Connected in `app.ts`. */
 export interface Toolbox {
   offer(names: readonly string[]): Tool[]
-  reach(name: string, given: Record<string, unknown>): ToolTarget | null
+  reach(name: string, args: Record<string, unknown>): ToolTarget | null
   /** Calls a tool with the permissions of `ctx`. A refusal becomes a result with `is_error`. */
-  call(ctx: Context, name: string, given: Record<string, unknown>): Promise<Result>
+  call(ctx: Context, name: string, args: Record<string, unknown>): Promise<Result>
 }

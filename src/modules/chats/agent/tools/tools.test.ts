@@ -110,7 +110,7 @@ test('denied, unknown and malformed calls return errors to the model, and the ru
     { name: 'chats.create', policy: 'deny' },
     { name: 'chats.list', policy: 'allow' },
   ])
-  const said = await send(
+  const response = await send(
     chat,
     script(
       [
@@ -126,9 +126,9 @@ test('denied, unknown and malformed calls return errors to the model, and the ru
       [say('so be it')],
     ),
   )
-  assert.equal(said.status, 200, said.text)
-  assert.deepEqual([said.body.data.text, said.body.data.run.status], ['so be it', 'completed'])
-  const all = results(said.body.data)
+  assert.equal(response.status, 200, response.text)
+  assert.deepEqual([response.body.data.text, response.body.data.run.status], ['so be it', 'completed'])
+  const all = results(response.body.data)
   assert.deepEqual(
     all.map(({ is_error }) => is_error),
     [true, true, true, true, true, true, true, false],
@@ -144,7 +144,7 @@ test('an agent reaches only the workspace of its chat, whatever the prompt says'
   const other = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
   const hidden = (await alice.post('/chats', { title: 'hidden', workspace_id: other })).body.data.id
   const chat = await chatWith([{ name: 'do', policy: 'allow' }])
-  const said = await send(
+  const answer = await send(
     chat,
     script(
       [
@@ -155,7 +155,7 @@ test('an agent reaches only the workspace of its chat, whatever the prompt says'
       [say('done')],
     ),
   )
-  const [get, list, create] = results(said.body.data)
+  const [get, list, create] = results(answer.body.data)
   assert.deepEqual([get!.output.error.type, create!.output.error.type], ['not_found', 'not_found'])
   assert.ok(!JSON.stringify(list).includes(hidden) && JSON.stringify(list).includes(chat))
 })
@@ -214,7 +214,7 @@ test('an answer that doesn’t match the agent’s schema fails, names the misma
 
 test('a provider receives the tools and the answer schema, and each result with its call’s ID', async () => {
   await using vendor = await startOpenAI()
-  const made = await alice.post('/ai-gateway/provider-endpoints', {
+  const endpoint = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Vendor',
     slug: 'vendor',
     shape: 'openai-chat',
@@ -222,7 +222,7 @@ test('a provider receives the tools and the answer schema, and each result with 
     api_key: vendor.key,
     models: [{ id: 'gpt-4o', pricing: { input: 1, output: 2 } }],
   })
-  assert.equal(made.status, 201, made.text)
+  assert.equal(endpoint.status, 201, endpoint.text)
   vendor.script(
     { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 1 } }] } },
     { reply: { text: '', tools: [{ id: 'call_0', name: 'chats_list', arguments: { limit: 2 } }] } },
@@ -235,19 +235,21 @@ test('a provider receives the tools and the answer schema, and each result with 
   ]
   await alice.post('/chats', {})
   const chat = await chatWith(tools, { model: 'vendor/gpt-4o', output_schema })
-  const said = await send(chat, 'How many chats?')
-  assert.equal(said.status, 200, said.text)
-  assert.equal(said.body.data.text, '{"count":2}')
-  const sent = vendor.requests.filter(({ path }) => path.endsWith('/chat/completions')).map((request) => request.json())
-  assert.equal(sent.length, 3)
-  for (const body of sent) {
+  const answer = await send(chat, 'How many chats?')
+  assert.equal(answer.status, 200, answer.text)
+  assert.equal(answer.body.data.text, '{"count":2}')
+  const requests = vendor.requests
+    .filter(({ path }) => path.endsWith('/chat/completions'))
+    .map((request) => request.json())
+  assert.equal(requests.length, 3)
+  for (const body of requests) {
     assert.deepEqual(
       body.tools.map((tool: any) => tool.function.name),
       ['chats_list'],
     )
     assert.deepEqual(body.response_format.json_schema.schema, output_schema)
   }
-  const last = sent.at(-1)!.messages
+  const last = requests.at(-1)!.messages
   assert.deepEqual(
     last.map(({ role }: { role: string }) => role),
     ['user', 'assistant', 'tool', 'assistant', 'tool'],
@@ -274,6 +276,6 @@ test('NULs and lone surrogates in calls are removed, including in field names, a
     [run.id],
   )
   assert.deepEqual(rows[0].given, { name: 'models.list\ufffd', input: { limit: 1 } })
-  const named = bounded({ output: { ['a\0']: ['b\0', { ['c\ud800']: '\ud83d\ude00' }] }, is_error: false })
-  assert.deepEqual(named.output, { a: ['b', { 'c\ufffd': '\ud83d\ude00' }] })
+  const cleaned = bounded({ output: { ['a\0']: ['b\0', { ['c\ud800']: '\ud83d\ude00' }] }, is_error: false })
+  assert.deepEqual(cleaned.output, { a: ['b', { 'c\ufffd': '\ud83d\ude00' }] })
 })

@@ -53,7 +53,7 @@ export interface Toolset extends AsyncDisposable {
   version: number | null
   offer: readonly Tool[]
   problems: OutsideSession['problems']
-  reach(name: string, given: Record<string, unknown>): UsableTool | { unusable: string }
+  reach(name: string, args: Record<string, unknown>): UsableTool | { unusable: string }
 }
 
 const CALL_MS = 60_000
@@ -74,21 +74,25 @@ export async function toolsetOf(
 ): Promise<Toolset> {
   if (agent === null) return noTools
   const { db } = engine.postgres
-  const [outside, others, above] = await Promise.all([
+  const [outside, subagents, above] = await Promise.all([
     outsideOf(engine, agent, principal.accountId, signal),
     agent.subagents.length === 0 ? none : agentsById(db, idsOf(agent.subagents)),
     lineage.length < 2 ? [] : agentsAbove(db, lineage),
   ])
   const offered = agent.subagents.map(async ({ agent_id, policy }): Promise<AgentRow[]> => {
-    const row = others.get(agent_id)
+    const row = subagents.get(agent_id)
     if (row === undefined || row.status === 'trashed' || policy === 'deny') return []
-    const near = row.workspace_id === workspaceId || membershipIn(principal, row.workspace_id) !== null
-    return near || (await sharedPlace(db, principal, 'agent', row)) !== null ? [row] : []
+    const isMember = row.workspace_id === workspaceId || membershipIn(principal, row.workspace_id) !== null
+    return isMember || (await sharedPlace(db, principal, 'agent', row)) !== null ? [row] : []
   })
   const helpers = (await Promise.all(offered)).flat()
   // Denied tools aren't offered. A model that calls one anyway gets an error.
-  const own = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
-  const offer = [...engine.toolbox.offer(own), ...outside.offer, ...(helpers.length > 0 ? [delegateTool(helpers)] : [])]
+  const ownTools = agent.tools.filter(({ policy }) => policy !== 'deny').map(({ name }) => name)
+  const offer = [
+    ...engine.toolbox.offer(ownTools),
+    ...outside.offer,
+    ...(helpers.length > 0 ? [delegateTool(helpers)] : []),
+  ]
   // Prevents access through an agent that its sender or the people who set its tools don't have.
   const lenders = [agent, ...above].flatMap(({ tools_by }) => tools_by)
   const unknown = (name: string) => ({
@@ -99,33 +103,33 @@ export async function toolsetOf(
     empty: agent.tools.length + agent.mcp_servers.length + agent.subagents.length === 0,
     offer,
     problems: outside.problems,
-    reach(name, given) {
-      if (name === DELEGATE && agent.subagents.length > 0) return handing(agent, above, given, delegate)
-      const beyond = outside.reach(name)
-      if (beyond !== null)
-        return 'unusable' in beyond
-          ? beyond
+    reach(name, args) {
+      if (name === DELEGATE && agent.subagents.length > 0) return delegation(agent, above, args, delegate)
+      const outsideTool = outside.reach(name)
+      if (outsideTool !== null)
+        return 'unusable' in outsideTool
+          ? outsideTool
           : {
               name,
-              definition: beyond.definition,
-              policy: policyWithin(agent, beyond.policy, above, (one) => outsidePolicy(one, beyond)),
+              definition: outsideTool.definition,
+              policy: policyWithin(agent, outsideTool.policy, above, (one) => outsidePolicy(one, outsideTool)),
               consent: false,
               // The server's own idempotency hints aren't trusted.
               repeatable: false,
-              limitMs: beyond.timeoutMs,
-              use: ({ signal: until }) => beyond.call(given, until),
+              limitMs: outsideTool.timeoutMs,
+              use: ({ signal: until }) => outsideTool.call(args, until),
             }
-      const reached = engine.toolbox.reach(name, given)
-      const policy = reached && policyOf(agent.tools, reached)
-      if (reached === null || policy === null) return unknown(name)
+      const target = engine.toolbox.reach(name, args)
+      const policy = target && policyOf(agent.tools, target)
+      if (target === null || policy === null) return unknown(name)
       return {
-        name: reached.endpoint ?? reached.tool,
+        name: target.endpoint ?? target.tool,
         definition: null,
-        policy: policyWithin(agent, policy, above, ({ tools }) => limitOf(tools, reached)),
-        consent: reached.consent !== null,
-        repeatable: reached.repeatable,
+        policy: policyWithin(agent, policy, above, ({ tools }) => limitOf(tools, target)),
+        consent: target.consent !== null,
+        repeatable: target.repeatable,
         limitMs: CALL_MS,
-        use: (call) => callHere(engine, name, given, call, lenders),
+        use: (call) => callHere(engine, name, args, call, lenders),
       }
     },
     [Symbol.asyncDispose]: () => outside[Symbol.asyncDispose](),
@@ -144,19 +148,19 @@ const noTools: Toolset = {
   async [Symbol.asyncDispose]() {},
 }
 
-function handing(
+function delegation(
   agent: AgentRow,
   above: readonly AgentAbove[],
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   delegate: Delegate,
 ): UsableTool | { unusable: string } {
-  const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
+  const entry = agent.subagents.find(({ agent_id }) => agent_id === args.agent_id)
   if (!entry) return { unusable: `\`agent_id\` must be one of: ${idsOf(agent.subagents).join(', ')}.` }
   const { agent_id: agentId } = entry
   if (agentId === agent.id || above.some(({ id }) => id === agentId))
     return { unusable: 'This agent is already working on a parent task, so this task can’t be delegated back to it.' }
-  const wanted = taskOf(given)
-  if ('unusable' in wanted) return wanted
+  const taskRequest = taskOf(args)
+  if ('unusable' in taskRequest) return taskRequest
   return {
     name: DELEGATE,
     definition: null,
@@ -170,7 +174,7 @@ function handing(
     // Repeating the call doesn't delegate twice.
     repeatable: true,
     limitMs: null,
-    use: (call) => delegate(agentId, wanted.task, call),
+    use: (call) => delegate(agentId, taskRequest.task, call),
   }
 }
 
@@ -178,7 +182,7 @@ function handing(
 async function callHere(
   engine: Engine<AgentHandles>,
   name: string,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { run, ...use }: ToolUse,
   lenders: readonly Lender[],
 ): Promise<Result> {
@@ -187,5 +191,5 @@ async function callHere(
   const ctx = await actingFor(engine, run, run.workspace_id, { ...use, lenders })
   return ctx === null
     ? mistake('The account that started this run no longer exists.')
-    : engine.toolbox.call(ctx, name, given)
+    : engine.toolbox.call(ctx, name, args)
 }
