@@ -60,7 +60,6 @@ function keepHeaders(current: Server, { name, url }: Pick<Server, 'name' | 'url'
 const headersOf = (secrets: Secrets, id: Id, sealed: string | null): Headers =>
   sealed === null ? {} : (JSON.parse(secrets.open(sealed, id)) as Headers)
 
-/** The agent's servers with decrypted headers. */
 export function outsideServers(
   { secrets }: Engine,
   { id, mcp_servers, sealed_headers }: AgentRow,

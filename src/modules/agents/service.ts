@@ -142,7 +142,6 @@ export async function agentFor(ctx: Context, id: Id, param = 'agent_id'): Promis
   return readableAgent(ctx, await agentStore.get(ctx.db, id), param, id)
 }
 
-/** Checks a row that was already loaded. */
 export function readableAgent(ctx: Context, row: AgentRow | undefined, param = 'agent_id', id = ''): AgentRow {
   const notFound = { param, message: absent('agent', id) }
   if (row === undefined || row.status === 'trashed') return refuse('not_found', notFound)

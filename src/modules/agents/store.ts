@@ -43,7 +43,6 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
   subagents: JSONColumnType<Definition['subagents']>
   /** Accounts that last set tools, servers and subagents. Runs are limited to what all of them can do. */
   tools_by: JSONColumnType<Lender[]>
-  /** Server headers, by server. */
   sealed_headers: Generated<string | null>
   version: Generated<number>
   spend_cap_nano: Generated<Nano | null>
@@ -51,7 +50,6 @@ interface AgentTable extends Omit<Definition, 'tools' | 'output_schema' | 'mcp_s
 }
 export type AgentRow = Selectable<AgentTable> & ResourceRow
 export type CountedAgent = AgentRow & { spent_nano: Nano | null }
-/** Columns outside the definition. */
 export type OtherColumns = Partial<
   Pick<AgentRow, 'spend_cap_nano' | 'spend_cap_period' | 'sealed_headers' | 'tools_by'>
 >
@@ -93,7 +91,6 @@ export const agentStore = {
     return rows[0] ?? null
   },
 
-  /** Works inside a transaction. */
   async get(db: Db, id: Id): Promise<CountedAgent | undefined> {
     const { rows } = await db.executeQuery<CountedAgent>(CompiledQuery.raw(FIND, [id, ...currentPeriods()]))
     return rows[0]
@@ -128,7 +125,6 @@ export const agentStore = {
       .execute()
   },
 
-  /** Returns the new version number. */
   async update(db: Db, id: Id, definition: Definition): Promise<number> {
     const { version } = await db
       .updateTable('agents')

@@ -28,7 +28,6 @@ const fileName = z.string().max(255).nullable().default(null)
 const ImagePart = z.strictObject({ type: z.literal('image'), source: givenSource })
 const FilePart = z.strictObject({ type: z.literal('file'), source: givenSource, name: fileName })
 const GivenPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart])
-/** Parts of any message, including those added by models, tools and the server. */
 export const Part = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string() }),

@@ -53,7 +53,6 @@ export async function costOf({ db }: Context, chat: ChatRow): Promise<z.output<t
   }
 }
 
-/** Returns a page of messages, in creation order, with their cost and that of their run. */
 export async function messageCosts(
   ctx: Context,
   { id, cursor, limit }: { id: Id; cursor?: string | undefined; limit: number },

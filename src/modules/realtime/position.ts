@@ -8,7 +8,6 @@ import type { Id } from '#core/ids.ts'
  */
 export interface Positions {
   encode(seq: bigint): string
-  /** Null if the ID isn't from this log. */
   decode(words: string): bigint | null
 }
 

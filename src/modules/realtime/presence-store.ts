@@ -21,7 +21,6 @@ export type PresenceRow = Selectable<PresenceTable>
 const TTL_SECONDS = 30
 
 export const presence = {
-  /** Keeps the stored `data` if undefined. */
   heartbeat: async (
     db: Db,
     { id, channel, userId, data }: { id: Id; channel: string; userId: Id; data: object | null | undefined },

@@ -15,7 +15,6 @@ export interface Start {
   frames: readonly EventBatch[]
 }
 
-/** The hub's interface for readers. */
 interface Following {
   add(reader: Reader, head: bigint): void
   remove(reader: Reader): void
@@ -24,15 +23,12 @@ interface Following {
 
 /** A subscription. `position` is its place in the change log. There can be thousands, so it stores little. */
 export class Reader implements Feed {
-  /** With current permissions. */
   readonly channels: Map<string, Readable>
   position: bigint
   /** Receives changes as they come. Before that, it catches up from the log. */
   live = false
   readonly #hub: Following
-  /** Start positions later than `position`, per channel. */
   readonly #from: ReadonlyMap<string, bigint> | null
-  /** Kept until the stream is read. */
   #waiting: { ctx: Context; start: Start } | null
   #sink: Sink | null = null
   #pending: Bundle | null = null
@@ -87,7 +83,6 @@ export class Reader implements Feed {
     if (this.channels.size === 0) this.end()
   }
 
-  /** Rechecks access, for example after a chat moved. */
   async doubt(): Promise<void> {
     await this.#sink?.recheck()
   }

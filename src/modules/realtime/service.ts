@@ -13,7 +13,6 @@ import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
 
 const MAX_DATA_BYTES = 4_096
-/** Maximum concurrent access checks. */
 const LOOKS = 8
 
 export { type HasHub, openHub } from './hub.ts'
@@ -77,7 +76,6 @@ const EXPIRE_MS = 1_000
 /** Access can end without a permission change, when a chat moves. This is noticed within 5 s. */
 const PLACES_MS = 3_000
 
-/** Expires presence and rechecks access to chats. */
 export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'postgres'>): AsyncDisposable {
   const { hub } = engine
   const { db } = engine.postgres
@@ -93,7 +91,6 @@ export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'post
   }
 }
 
-/** Rechecks readers of chats that moved or were deleted. */
 async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgres'>, hub: Hub): Promise<void> {
   const ids = [...hub.channels()].filter((name) => name.startsWith('chat:')).map((name) => name.slice(5))
   if (ids.length === 0) return
@@ -121,7 +118,6 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
   await Promise.all(Array.from({ length: LOOKS }, lane))
 }
 
-/** Repeats `work`, one at a time, until disposed. */
 function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {
   let running: Promise<void> | null = null
   const timer = setInterval(() => {
@@ -137,6 +133,5 @@ function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<vo
   }
 }
 
-/** True if they sent a heartbeat within the last 30 s. */
 export const isPresent = async (db: Context['db'], channel: string, userId: Id): Promise<boolean> =>
   (await presence.list(db, { channel, userId, before: null, limit: 1 })).length > 0

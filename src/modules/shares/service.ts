@@ -23,7 +23,6 @@ import { type Grantee, type NamedShare, shareStore } from './store.ts'
 
 const kinds = ['chat', 'agent', 'file', 'folder'] as const
 
-/** Maximum shares per resource. */
 const MAX_SHARES = 1_000
 
 interface ShareSelector {
@@ -161,7 +160,6 @@ export const sharedWithMeService = implement(sharedWithMe, {
   },
 })
 
-/** Claims a share for the caller. Null if no share has this token. */
 export async function claimShare(ctx: Context, token: string): Promise<ReturnType<typeof showShare> | null> {
   return changeRights(ctx, async (ctx) => {
     const row = await shareStore.byToken(ctx.db, hashSecret(token))

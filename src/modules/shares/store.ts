@@ -7,7 +7,6 @@ import { type Principal, reachableWorkspaces } from '#core/principal.ts'
 
 export type Grantee = { user_id: Id } | { email: string } | { workspace_id: Id }
 
-/** A share with the resource's workspace and display names. */
 export type NamedShare = ShareRow & { home: Id; grantee_name: string | null; shared_by: string | null }
 
 const selectShares = sql`select s.*, r.workspace_id as home, coalesce(ga.name, gw.name) as grantee_name, by.name as shared_by`
@@ -140,7 +139,6 @@ export const shareStore = {
     return rows
   },
 
-  /** Accounts that have access through the share. */
   async reached(db: Db, { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow): Promise<Id[]> {
     const { read, write } = scopesOf(resource_type)
     const { rows } = await sql<{ id: Id }>`

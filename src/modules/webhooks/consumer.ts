@@ -7,7 +7,6 @@ import { placeOfResponsible } from './responsible.ts'
 import { deliveryStore } from './delivery-store.ts'
 import { endpointStore } from './store.ts'
 
-/** Creates one delivery per event and interested endpoint. */
 export const webhookConsumer = (engine: Engine): Consumer => ({
   name: 'webhooks',
   async sift(db) {

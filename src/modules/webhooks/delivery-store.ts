@@ -90,7 +90,6 @@ export const deliveryStore = {
     }: {
       busy: readonly Id[]
       perEndpoint: number
-      /** Deliveries in progress per responsible account. */
       going: ReadonlyMap<Id, number>
       perAccount: number
       limit: number

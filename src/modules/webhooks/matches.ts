@@ -7,10 +7,8 @@ export const matches = (patterns: readonly string[], type: string): boolean =>
       pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
   )
 
-/** Types sent to workspace channels. */
 export const sendableTypes = ({ list }: EventTable): EventType[] =>
   list.filter(({ channels }) => channels.includes('workspace'))
 
-/** Returns the first pattern that matches no sendable type, or null. */
 export const firstUnknownPattern = (patterns: readonly string[], table: EventTable): string | null =>
   patterns.find((pattern) => !sendableTypes(table).some(({ type }) => matches([pattern], type))) ?? null

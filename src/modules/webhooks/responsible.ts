@@ -17,7 +17,6 @@ export async function placeOfResponsible(engine: Engine, endpoint: EndpointRow):
   return null
 }
 
-/** Disables an endpoint and cancels its waiting deliveries. */
 export async function disable(
   engine: Engine,
   id: Id,

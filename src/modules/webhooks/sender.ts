@@ -80,7 +80,6 @@ export function startSender(engine: Engine): AsyncDisposable {
   }
 }
 
-/** Counters by ID, without zeros. */
 class Counts extends Map<Id, number> {
   add(id: Id, by: number): void {
     const n = (this.get(id) ?? 0) + by

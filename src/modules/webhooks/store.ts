@@ -24,16 +24,13 @@ interface EndpointTable {
   status: Generated<'enabled' | 'disabled'>
   disabled_reason: DisabledReason | null
   disabled_at: Date | null
-  /** Sealed. */
   secret: string
   /** The previous secret, if rotated before the secrets table existed. */
   previous_secret: string | null
-  /** When the last rotated secret expires. */
   previous_expires_at: Date | null
   failing_since: Date | null
   last_success_at: Date | null
   created_by: Id | null
-  /** The responsible account. */
   account_id: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -90,11 +87,9 @@ export const endpointStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** Locks the endpoint until the transaction ends. */
   lock: async (db: Db, id: Id): Promise<EndpointRow | null> =>
     (await db.selectFrom('webhook_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()) ?? null,
 
-  /** Unexpired former secrets, newest first. */
   formerSecrets: (db: Db, id: Id, at: Date): Promise<FormerSecret[]> =>
     db
       .selectFrom('webhook_endpoint_secrets')
@@ -155,7 +150,6 @@ export const endpointStore = {
       .where(sql<boolean>`workspace_id = any(${workspaceIds}::ulid[])`)
       .execute(),
 
-  /** Enabled endpoints that this account created in the period. Locks them. */
   async enabledOf(db: Db, accountId: Id, { from, until }: Span): Promise<Id[]> {
     const rows = await db
       .selectFrom('webhook_endpoints')
@@ -170,7 +164,6 @@ export const endpointStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** The responsible account's membership. */
   async placeBehind(db: Db, { workspace_id, account_id }: EndpointRow): Promise<Place | null> {
     const row = await db
       .selectFrom('members')
@@ -181,7 +174,6 @@ export const endpointStore = {
     return row ? { role: row.role, permissions: row.permissions && grants(row.permissions) } : null
   },
 
-  /** Channels of workspaces with an enabled endpoint. */
   heard: async (db: Db): Promise<Set<string>> => {
     const { rows } = await sql<{ channel: string }>`
       select distinct 'workspace:' || workspace_id as channel from webhook_endpoints where status = 'enabled'`.execute(
@@ -194,14 +186,12 @@ export const endpointStore = {
     await sql`update webhook_endpoints set last_success_at = now(), failing_since = null where id = ${id}`.execute(db)
   },
 
-  /** Returns since when it has been failing. */
   failed: async (db: Db, id: Id): Promise<Date | null> =>
     (
       await sql<{ failing_since: Date }>`update webhook_endpoints set failing_since = coalesce(failing_since, now())
         where id = ${id} and status = 'enabled' returning failing_since`.execute(db)
     ).rows[0]?.failing_since ?? null,
 
-  /** Null if already disabled. */
   disable: async (db: Db, id: Id, reason: DisabledReason): Promise<EndpointRow | null> =>
     (await db
       .updateTable('webhook_endpoints')

@@ -17,7 +17,6 @@ export class AgentAnswer {
   #reasoning: { part: ReasoningPart; index: number } | null = null
   #closed = 0
 
-  /** `parts`: the existing content of a continued answer. */
   constructor(messageId: string, parts: readonly Part[] = []) {
     this.#messageId = messageId
     this.parts.push(...parts)
@@ -63,7 +62,6 @@ export class AgentAnswer {
       case 'finish':
         this.finish = chunk.reason
         return []
-      // Messages can't hold these.
       case 'citation':
       case 'image':
       case 'audio':

@@ -62,7 +62,6 @@ export async function chooseModel(
   return model
 }
 
-/** Returns the default for chats without a model. Null if the caller can use none. */
 export const defaultModel = async (ctx: Context<HasEndpoints>, workspaceId: Id): Promise<string | null> =>
   (await settingOf(ctx)) ?? (await serversChoice(ctx, workspaceId))
 

@@ -93,7 +93,6 @@ export const showApproval = ({ id, chat_id, agent_id, tool, created_at }: Approv
 })
 
 export const approvals = {
-  /** Lists the caller's valid approvals. A key sees only its own. */
   async list(
     { db, principal }: Context,
     chatId: Id,

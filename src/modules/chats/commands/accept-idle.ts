@@ -31,7 +31,6 @@ export async function acceptIdle(
   if (content.length > MAX_CONTENT_LENGTH) return null
   const parentId = newMessage.parent_id === undefined ? chat.head_message_id : newMessage.parent_id
   const at = ctx.now()
-  // The statement reads the parent's line and depth.
   const { input, output } = messagesOf(ctx, chat, {
     parentId,
     parent: null,

@@ -16,7 +16,6 @@ import { insertSent } from '../runs/sent-store.ts'
 import { stopAll } from './stop.ts'
 
 const MAX_WAITING = 100
-/** Maximum depth of delegation. */
 const MAX_DEPTH = 5
 
 /** Saves the message, the pending answer and the run. The run starts in this process at once if the chat is idle. */
@@ -26,7 +25,6 @@ export async function accept(outer: Context<ChatHandles>, chat: ChatRow, newMess
   return run ?? acceptHeld(outer, chat, newMessage, answerer.model)
 }
 
-/** Accepts the message under the chat lock, idle or not. */
 async function acceptHeld(
   outer: Context<ChatHandles>,
   chat: ChatRow,
@@ -95,7 +93,6 @@ async function runAbove({ db, principal: { credential } }: Context): Promise<Pic
   return run ?? null
 }
 
-/** Applies `on_busy`. Returns the runs that still have to end. */
 async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRow[]> {
   const busy = await runStore.unfinished(ctx.db, chatId)
   if (busy.length > 0 && onBusy === 'reject')

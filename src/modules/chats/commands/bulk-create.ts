@@ -16,7 +16,6 @@ import type { ChatHandles } from '../worker/runs.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import { newRunColumns, messagesOf } from './fresh-run.ts'
 
-/** Permission to open a chat with an agent, and the model to use. */
 export interface NewChatPermit {
   ctx: Context
   workspaceId: Id
@@ -24,7 +23,6 @@ export interface NewChatPermit {
   model: string
 }
 
-/** Throws if the caller can't start a chat with this agent here. */
 export async function permitNewChat(
   ctx: Context<ChatHandles>,
   workspaceId: Id,

@@ -16,7 +16,6 @@ export interface ChatChanges {
   model?: string | null | undefined
   max_cost_usd?: number | null | undefined
   head_message_id?: Id | undefined
-  /** Makes a temporary chat permanent. */
   temporary?: false | undefined
 }
 

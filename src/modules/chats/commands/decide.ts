@@ -69,7 +69,6 @@ async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[
   const tools = new Set<string>()
   for (const [i, { id, decision, output, remember }] of decisions.entries()) {
     const action = run.pending_actions.find((one) => one.id === id)
-    // `decideCalls` rejects unknown actions.
     if (remember === undefined || action === undefined) continue
     const param = `actions.${i}.remember`
     if (decision !== 'allow' || output !== undefined)

@@ -1,4 +1,3 @@
-/** Delegated tasks: each is a run in a new chat, below the delegating run. */
 import { agentWithin } from '#modules/agents/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
 import { sqlState } from '#infra/postgres/client.ts'
@@ -60,7 +59,6 @@ export const delegate =
     }
   }
 
-/** Starts the task's run with the delegating run's permissions. */
 async function handOn(
   engine: Engine<ChatHandles>,
   agentId: Id,

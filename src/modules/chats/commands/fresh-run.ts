@@ -13,7 +13,6 @@ export interface NewMessage {
   parent_id?: Id | null | undefined
   model?: string | undefined
   on_busy: OnBusy
-  /** The run's spend cap; null: only the chat's and payer's caps apply. */
   budget?: Nano | null
   automationRunId?: Id
   call?: string

@@ -25,7 +25,6 @@ export async function chatFor(ctx: Context, id: Id, param = 'chat_id'): Promise<
   return row
 }
 
-/** A message from an automation, to `chatId` or to a new chat with the agent. */
 export interface Post {
   workspaceId: Id
   chatId: Id | null

@@ -13,7 +13,6 @@ const MAX_MESSAGES = 50_000
 
 export interface CopyOptions {
   workspaceId: Id
-  /** Undefined: the chat's agent, if the copy stays in the same workspace. */
   agentId?: Id
   /** Last message of the copied branch. Undefined: every branch, or a fork's active branch. */
   upTo: Id | undefined

@@ -16,7 +16,6 @@ export type Format = 'markdown' | 'json' | 'html'
 /** Messages read at once: one can have a megabyte. */
 const PAGE = 20
 
-/** Writes a transcript with its attachments: `before`, each message, then `after`. */
 interface Writer {
   type: string
   suffix: string

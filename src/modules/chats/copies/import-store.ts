@@ -18,7 +18,6 @@ interface ImportedChatTable {
 export type Origin = Omit<ImportedChatTable, 'chat_id'>
 
 export const importStore = {
-  /** Returns the imported chat if it is still in that workspace. */
   async find(db: Db, { workspace_id, source, external_id }: Origin): Promise<Id | null> {
     const row = await db
       .selectFrom('imported_chats as i')

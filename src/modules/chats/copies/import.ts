@@ -9,7 +9,6 @@ import type { Part } from '../messages/parts.ts'
 import { chatStore } from '../store.ts'
 import { type Origin, importStore } from './import-store.ts'
 
-/** Maximum files per import: each is looked up in one transaction. */
 const MAX_FILES = 1_000
 
 interface GivenMessage {
@@ -71,7 +70,6 @@ export async function importChat(outer: Context, workspaceId: Id, input: GivenCh
       return { id, created: true, status: register.status, message_count: rows.length }
     })
   } catch (error) {
-    // A concurrent import was first.
     const existing = sqlState(error) === '23505' ? await findImported(outer, origin, startedAt) : null
     if (existing === null) throw error
     return { ...existing, created: false }

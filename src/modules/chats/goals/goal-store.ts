@@ -138,7 +138,6 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Ends a goal regardless of its claim. Undefined if it had already ended. */
   finish: (
     db: Db,
     id: Id,

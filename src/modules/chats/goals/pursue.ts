@@ -22,7 +22,6 @@ import { goalEvent } from './show.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
 const JOB = 'chats.goal'
-/** Consecutive turns without progress after which the goal stalls. */
 const MAX_IDLE = 3
 const JUDGE_MS = 240_000
 const SWEEP_SECONDS = 2

@@ -17,7 +17,6 @@ export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | 
     const isActive = run.status !== 'completed' && run.status !== 'failed' && run.status !== 'cancelled'
     const goalEnded =
       (isActive ? run.goal_id !== null : runId === undefined) && (await endGoalWithRun(ctx, chatId, run.goal_id))
-    // Between two turns, stopping only ends the goal.
     if (goalEnded && !isActive) return run
     if (run.status === 'cancelled') return run
     if (run.status === 'completed' || run.status === 'failed')
@@ -50,7 +49,6 @@ async function runToStop(ctx: Context, chatId: Id, runId: Id | undefined): Promi
   )
 }
 
-/** Ends the goal of a stopped run, or a goal between two turns. */
 export async function endGoalWithRun(ctx: Context, chatId: Id, runGoal: Id | null): Promise<boolean> {
   const active = await goalStore.active(ctx.db, chatId)
   if (!active || (runGoal !== null && runGoal !== active.id)) return false

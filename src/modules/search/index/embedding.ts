@@ -11,7 +11,6 @@ import { passagesOf } from './passages.ts'
 import { packed, signs } from './vectors.ts'
 
 export interface SearchHandles extends HasEndpoints {
-  /** Embeds texts and bills the payer. */
   embed(
     principal: Principal,
     model: string,
@@ -42,7 +41,6 @@ export async function embeddingModel(engine: Engine<HasEndpoints>, principal: Pr
 const indexing = (payer: Payer): Payer =>
   payer.rules ? { ...payer, rules: payer.rules.filter(({ kind }) => kind !== 'keys') } : payer
 
-/** Returns the query's vector and model, or why there is none. */
 export async function embedQuestion(
   ctx: Context<SearchHandles>,
   question: string,

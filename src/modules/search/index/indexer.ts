@@ -10,7 +10,6 @@ import { fileSearchable, learnFile } from '#modules/drive/service.ts'
 import { type SearchHandles, createEmbedder } from './embedding.ts'
 import { WORDS_VERSION, writeRows } from './rows.ts'
 
-/** Searchable modules. */
 const sources: readonly Searchable[] = [fileSearchable, chatSearchable, agentSearchable, computerSearchable]
 const BATCH = 200
 /** Concurrent batches: one is read while PostgreSQL writes and commits others. */
@@ -21,7 +20,6 @@ const AT_ONCE = 2_000
 const sourceOf = (type: string): Searchable | undefined =>
   sources.find(({ kinds }) => kinds.includes(type.split('.')[0]!))
 
-/** Indexes each event's document. */
 export const searchConsumer = (engine: Engine): Consumer => ({
   name: 'search',
   types: engine.events.list
@@ -76,7 +74,6 @@ async function reindex(engine: Engine, kind: string, after: Id | null): Promise<
   if (ids.length === AT_ONCE) await engine.jobs.add(engine.postgres, 'search.reindex', { kind, after: ids.at(-1) })
 }
 
-/** Row types that differ from their kind. */
 const parts: ReadonlyMap<string, string> = new Map([
   ['note', 'file'],
   ['repository', 'file'],

@@ -28,7 +28,6 @@ interface LexedTexts {
   lexemes: string
 }
 
-/** Splits one row's texts into words and yields to the event loop in between. */
 async function lex(...texts: [title: string, names: string, body: string]): Promise<LexedTexts> {
   const steps = indexed(texts)
   let step = steps.next()

@@ -43,7 +43,6 @@ export const forQuestion = (question: string): string =>
     return minus === '' ? ` ${twos} ` : ` -"${twos}" `
   })
 
-/** Spans of these pairs or characters, merged where they touch. */
 export function unspacedSpans(text: string, stems: readonly string[]): { start: number; end: number }[] {
   const spans: { start: number; end: number }[] = []
   const all = stems.filter(isUnspaced).flatMap((stem) => {

@@ -7,7 +7,6 @@ export function packed(vector: Float32Array): Buffer {
   return bytes
 }
 
-/** Sign bits, `1` for values above 0. */
 export function signs(vector: Float32Array): string {
   let bits = ''
   for (const value of vector) bits += value > 0 ? '1' : '0'

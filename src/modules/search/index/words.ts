@@ -15,9 +15,7 @@ const SENTENCE = /[.,;:!?)\]}"'”’»…]+$/u
 const APOSTROPHES = /^['’]+$/
 
 export interface Word {
-  /** Lowercase, without accents. */
   text: string
-  /** Lowercase, with accents. */
   written: string
   start: number
   end: number
@@ -86,9 +84,7 @@ export function* chunksOf(text: string): Generator<Chunk, void, undefined> {
 }
 
 export interface IndexedText {
-  /** For the stemmer. */
   words: string
-  /** Accented words, for the stemmer. */
   accented: string
   /**
    * Unstemmed lexemes as a tsvector literal: joins, words of chunks, and marks for words that occur only with accents.
@@ -105,7 +101,6 @@ export const accentedOnly = (word: string): string => `≈${word}`
 
 export const literalOf = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, '$&$&')}'`
 
-/** Words to process between two pauses. */
 const STRIDE = 3_000
 
 /**

@@ -67,7 +67,6 @@ export async function find(
   }
 }
 
-/** Returns semantic results, or why there are none. */
 async function searchByMeaning(
   ctx: Context<SearchHandles>,
   reach: Reach,
@@ -79,7 +78,6 @@ async function searchByMeaning(
     : await queryStore.byMeaning(ctx.db, reach, meaning.model, meaning.vector)
 }
 
-/** Similar titles rank after all keyword matches. */
 async function searchByWords(ctx: Context, reach: Reach, question: string, words: Words): Promise<bigint[]> {
   const rows = await queryStore.byWords(ctx.db, reach, words)
   if (rows.length >= FEW || question.length > 100) return rows

@@ -11,10 +11,8 @@ export interface Span {
 const SNIPPET = 300
 const BEFORE = 60
 const MAX_SPANS = 20
-/** Maximum occurrences per word. */
 const MAX_PLACES = 200
 
-/** Spans of words that match a stem. */
 export function spansOf(text: string, stems: readonly string[], prefix: string | null): Span[] {
   const spans: Span[] = unspacedSpans(text, stems).slice(0, MAX_SPANS)
   const spaced = stems.filter((stem) => !isUnspaced(stem))
@@ -94,13 +92,9 @@ function bestOf(places: readonly Place[]): number {
   return best.at
 }
 
-/** UTF-16 units folded per step. */
 const STRIDE = 4_096
-/** How many times faster ASCII is. */
 const ASCII_FACTOR = 32
-/** ASCII units per step. */
 const ASCII_STRIDE = 16_384
-/** Positions checked per step. */
 const TRIES = 2_000
 /** Units read around a part, because words can cross its end. */
 const MARGIN = 400
@@ -158,7 +152,6 @@ function isFormAt(text: string, at: number, length: number, stem: string, isPref
   return word !== undefined && (isPrefix || isForm(word, stem))
 }
 
-/** The next word start, if near. */
 function edge(text: string, at: number): number {
   if (at >= text.length) return text.length
   const near = text.slice(at, at + 30).search(/\s/)

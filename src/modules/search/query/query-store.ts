@@ -6,7 +6,6 @@ import { accentedOnly, literalOf } from '../index/words.ts'
 import { cosines, signs } from '../index/vectors.ts'
 import { type Reach, type SearchType, inSpaces, visible } from './visible.ts'
 
-/** How many of the newest matches are ranked. */
 const MAX_RANKED = 1_000
 const RANKED = sql.lit(MAX_RANKED)
 /** How many of the nearest by sign bits are compared exactly. Half as many lose some of the best twenty. */
@@ -88,7 +87,6 @@ const exactly = ({ any }: Words): Query =>
 const FIRST_BLOCKS = 4
 const FIRST = sql.lit(FIRST_BLOCKS)
 const BLOCKS = sql.lit(64)
-/** Margin for uneven distribution. */
 const AMPLE = 1.25
 /** With more workspaces, checking each row is faster. */
 const MAX_WORKSPACES = 64
@@ -138,7 +136,6 @@ export const queryStore = {
     return rows.map(({ row_id }) => row_id)
   },
 
-  /** Rows with a similar title, allowing typos. */
   async byTitle(db: Db, reach: Reach, question: string): Promise<bigint[]> {
     const { rows } = await db.transaction().execute(async (db) => {
       await sql`select set_config('pg_trgm.word_similarity_threshold', ${ALIKE}, true)`.execute(db)
@@ -178,7 +175,6 @@ export const queryStore = {
       .map(([id]) => id)
   },
 
-  /** Returns those rows that are still visible. */
   async rows(db: Db, reach: Reach, ids: readonly bigint[]): Promise<Map<bigint, Row>> {
     const { rows } =
       await sql<Row>`select s.row_id, s.type, s.id, s.workspace_id, s.parent_id, s.title, b.body, s.created_at, s.updated_at
@@ -187,7 +183,6 @@ export const queryStore = {
     return new Map(rows.map((row) => [row.row_id, row]))
   },
 
-  /** The query's words as indexed. */
   async stems(db: Db, { text }: Words): Promise<string[]> {
     const { rows } = await sql<{
       stems: string[]

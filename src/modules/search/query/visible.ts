@@ -22,7 +22,6 @@ const scopeOf: Record<SearchType, Scope> = {
   computer: 'computer:read',
 }
 
-/** Types, and where the caller can find them. */
 export interface ReachEntry {
   types: SearchType[]
   workspaces: Id[]
@@ -52,7 +51,6 @@ export async function reachOf(ctx: Context, types: readonly SearchType[], worksp
   return reach
 }
 
-/** The reach as an SQL condition on index rows `s`. */
 export const visible = (reach: Reach): RawBuilder<boolean> =>
   sql<boolean>`not s.hidden and (${sql.join(
     reach.map(

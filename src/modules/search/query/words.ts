@@ -2,7 +2,6 @@ import { fold, normalize } from '../index/fold.ts'
 import { forQuestion, isUnspaced } from '../index/unspaced.ts'
 import { type Chunk, chunksOf } from '../index/words.ts'
 
-/** A word, adjacent words, or a quoted phrase. */
 export interface Term {
   words: string[]
   written: string[]
@@ -44,7 +43,6 @@ export function wordsOf(question: string): Words {
   const groups = any
     .map(({ all, none }) => (all.length > 0 ? { all, none } : { all: none, none: [] }))
     .filter(({ all }) => all.length > 0)
-  // `or` alone is a word.
   if (groups.length === 0)
     groups.push({ all: Array.from(chunksOf(fold(question)), (chunk) => termOf([chunk])), none: [] })
   const last = groups.at(-1)!.all.at(-1)?.words.at(-1)

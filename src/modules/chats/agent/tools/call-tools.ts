@@ -14,7 +14,6 @@ import { type StepRow, stepStore } from '../../runs/step-store.ts'
 import { type OpenCall, type Result, argumentsOf, bounded, mistake, openCalls } from '../../messages/tool-calls.ts'
 import type { RunEvent } from '../../runs/facts.ts'
 
-/** Undecided calls are denied after this time. */
 const DECIDE_MS = 7 * 86_400_000
 
 export interface Calling {
@@ -26,13 +25,11 @@ export interface Calling {
   /** The answer hit its token limit, so the last call may be incomplete. */
   isCut: boolean
   signal: AbortSignal
-  /** Resolves when the events are durable. */
   tell(facts: readonly RunEvent[]): Promise<void>
   /** Tool steps of this attempt from an earlier process. */
   before: readonly StepRow[]
 }
 
-/** Executes open calls. Returns those that need a person's decision. */
 export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   const pending: PendingAction[] = []
   const last = calling.parts.findLast(({ type }) => type !== 'tool_result')
@@ -98,7 +95,6 @@ const unwatched = (tool: string): Result => ({
   is_error: true,
 })
 
-/** Saves the step before the call, so that a takeover knows what may have been executed. */
 async function carryOut(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,

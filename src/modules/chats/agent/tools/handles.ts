@@ -7,6 +7,5 @@ import type { Toolbox } from './toolbox.ts'
 export interface AgentHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {
   toolbox: Toolbox
   outsideTools: OutsideTools
-  /** Whether a change to its agent paused one of these runs' automations. */
   isPausedByAgent(automationRunIds: readonly Id[]): Promise<boolean>
 }

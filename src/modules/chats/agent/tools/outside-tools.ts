@@ -12,7 +12,6 @@ import { shorten } from '#core/text/shorten.ts'
 type Server = AgentRow['mcp_servers'][number]
 
 export interface OfferedOutsideTool {
-  /** The server's URL and its name for the tool. */
   url: string
   tool: string
   /** Hash of the tool's definition: an approval covers this definition, not later ones under the same name. */
@@ -25,7 +24,6 @@ export interface OfferedOutsideTool {
 export interface OutsideSession extends AsyncDisposable {
   offer: Tool[]
   problems: { server: string; message: string }[]
-  /** Looks up a tool by the model's name for it. Null if no server has it. */
   reach(name: string): OfferedOutsideTool | { unusable: string } | null
 }
 
@@ -33,7 +31,6 @@ const MAX_TOOLS = 128
 const MAX_SCHEMA_LENGTH = 32_768
 const MAX_SCHEMAS_LENGTH = 262_144
 const MAX_DESCRIPTION_LENGTH = 4_096
-/** How long a listing or a failure is cached. */
 const KNOWN_MS = 300_000
 const FAILED_MS = 15_000
 const TOO_LARGE_MS = KNOWN_MS
@@ -108,7 +105,6 @@ export class OutsideTools {
 }
 export const createOutsideTools = (listingMs = LISTING_MS): OutsideTools => new OutsideTools(listingMs)
 
-/** Throws if the signal fires first. */
 async function untilLeft(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -210,7 +206,6 @@ export async function outsideOf(
 const policyIn = ({ tools, policy }: Pick<Server, 'tools' | 'policy'>, name: string): Policy =>
   tools.find((tool) => tool.name === name)?.policy ?? policy
 
-/** Another agent's policy for the same tool. Null if it doesn't have the server. */
 export function outsidePolicy(
   { mcp_servers }: Pick<AgentRow, 'mcp_servers'>,
   { url, tool }: Pick<OfferedOutsideTool, 'url' | 'tool'>,
@@ -259,7 +254,6 @@ function bounded(all: readonly OutsideTool[]): Listing {
   return { tools, leftOut: all.length - tools.length }
 }
 
-/** Sorts keys, because servers may reorder them. Null if nested too deeply. */
 function sortedJson(value: object): string | null {
   try {
     return JSON.stringify(value, (_, inner: unknown) =>
@@ -281,7 +275,6 @@ function nameOf(server: string, tool: string): string {
     : `${name.slice(0, 55)}_${createHash('sha256').update(tool).digest('hex').slice(0, 8)}`
 }
 
-/** The whole header value and its parts after the scheme. */
 const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice(1)].filter(({ length }) => length >= 8)
 
 /** Hides credentials that a server echoes from the model and the chat's readers. */

@@ -3,7 +3,6 @@ import type { Context } from '#infra/context.ts'
 import type { Tool } from '#gateway/model/canonical-request.ts'
 import type { Result } from '../../messages/tool-calls.ts'
 
-/** The registry's endpoints as model tools. Connected in `app.ts`. */
 export interface Toolbox {
   offer(names: readonly string[]): Tool[]
   reach(name: string, args: Record<string, unknown>): ToolTarget | null

@@ -21,16 +21,12 @@ export interface UsableTool {
   /** Hash of the external tool's definition; null for built-in tools. */
   definition: string | null
   policy: Policy
-  /** Every call needs a person's consent, whatever the policy. */
   consent: boolean
-  /** Safe to call twice. */
   repeatable: boolean
-  /** Null: as long as the run. */
   limitMs: number | null
   use(call: ToolUse): Promise<Result | WaitsElsewhere>
 }
 
-/** The call started a run that waits for a person. */
 export interface WaitsElsewhere {
   waits: { chat_id: Id; run_id: Id }
 }
@@ -41,11 +37,9 @@ export interface ToolUse {
   budgets: readonly Budget[]
   consented: boolean
   signal: AbortSignal
-  /** Resolves when the events are durable. */
   tell(facts: readonly RunEvent[]): Promise<void>
 }
 
-/** Delegates a task and waits for its end. */
 export type Delegate = (agentId: Id, task: string, use: ToolUse) => Promise<Result | WaitsElsewhere>
 
 export interface Toolset extends AsyncDisposable {
@@ -62,7 +56,6 @@ export interface ToolsetOwner {
   agent: AgentRow | null
   principal: Principal
   workspaceId: Id
-  /** Starts with the run itself. */
   lineage: readonly RunBudgets[]
   delegate: Delegate
   signal: AbortSignal
