@@ -161,7 +161,7 @@ export const chatStore = {
     return rows[0] ?? null
   },
 
-  /** Locks those chats that nobody else holds, and returns their IDs. */
+  /** Locks the chats without another lock, and returns their IDs. */
   async lockFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
     const { rows } = await sql<{ id: Id }>`select id from resources where id = any(${ids}::ulid[]) and kind = 'chat'
       order by id for update skip locked`.execute(db)

@@ -67,7 +67,7 @@ async function placeOf(ctx: Context, channel: Channel): Promise<Id | null | 'now
   const { principal } = ctx
   switch (channel.kind) {
     case 'user': {
-      // This channel has events of all workspaces, so a key limited to one can't read it.
+      // This channel has events of all workspaces, so keys limited to a workspace can't read it.
       const isLimited = isHeldToOne(principal)
       return channel.id === principal.accountId && !isLimited ? null : 'nowhere'
     }

@@ -9,7 +9,7 @@ import { eventFrame } from './frames.ts'
 export interface Start {
   position: bigint
   head: bigint
-  /** Channels that start later, because some changes since `position` are gone. */
+  /** Channels that start later, because some changes since `position` were deleted. */
   from: ReadonlyMap<string, bigint>
   /** `subscribed`, and a `reset` for each channel that can't resume. */
   frames: readonly EventBatch[]

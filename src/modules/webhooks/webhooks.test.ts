@@ -239,7 +239,7 @@ test('two processes send each event once, and one resends a delivery that the ot
       .rowCount!
   await until(waiting, (count) => count === 0)
   assert.equal(hook.unread.length, 0)
-  // Simulates a process that was killed a minute ago while sending.
+  // Simulates a process killed a minute ago while sending.
   await pool.query(
     `update webhook_deliveries set status = 'waiting', attempts = '[]', completed_at = null, due_at = now() where id = (
       select id from webhook_deliveries where endpoint_id = $1 limit 1)`,

@@ -62,7 +62,7 @@ test('a delegated task runs in a separate chat, and its cost is included in the 
   assert.ok(run.children_cost_usd > 0 && run.children_cost_usd < run.cost_usd)
   assert.equal((await alice.get(`/chats/${chat}/cost`)).body.data.cost_usd, run.cost_usd)
   assert.equal((await alice.get(`/chats/${chat}`)).body.data.spent_usd, run.cost_usd)
-  // The ledger counts each call once, whatever budgets it counts toward.
+  // The ledger counts each call once, regardless of its budgets.
   const day = (await alice.get(`/workspaces/${alice.workspaceId}`)).body.data.spent_usd
   assert.equal(day, run.cost_usd)
 

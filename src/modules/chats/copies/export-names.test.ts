@@ -13,7 +13,7 @@ after(() => server[Symbol.asyncDispose]())
 const CHARACTERS = ['😀', '👨‍👩‍👧‍👦', 'e\u0301', '🇩🇪', '请']
 
 for (const format of ['markdown', 'json', 'html'])
-  test(`a chat exports as ${format} whatever character ends its file name`, async () => {
+  test(`a chat exports as ${format} with any character at the end of its file name`, async () => {
     for (const character of CHARACTERS)
       for (const length of [80 - character.length, 79, 80]) {
         const title = `${'x'.repeat(length)}${character} notes`

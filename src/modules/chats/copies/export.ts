@@ -13,7 +13,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 export type Format = 'markdown' | 'json' | 'html'
 
-/** Messages read at once: one can have a megabyte. */
+/** Messages read at once, each up to a megabyte. */
 const PAGE = 20
 
 interface Writer {

@@ -30,7 +30,7 @@ test('an import respects the caller’s permissions and the message order', asyn
   )
   assert.equal(both.filter(({ body }) => body.data.created).length, 1)
   assert.equal(new Set(both.map(({ body }) => body.data.id)).size, 1)
-  // An import is identified by its origin, whatever its time.
+  // An import is identified by its origin, regardless of its time.
   const { id } = both[0]!.body.data
   for (const created_at of ['2025-01-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z']) {
     const again = (await bob.post('/chats/import', { ...chat, created_at })).body.data

@@ -22,7 +22,7 @@ export async function unfinishedRunsOf(
   return rows
 }
 
-/** Ends goals that the account set in this period, so they take no more turns. Returns how many. */
+/** Ends goals that the account set in this period. Returns how many. */
 export async function endGoalsOf(db: Db, accountId: Id, { from, until }: Span): Promise<number> {
   const active = await db
     .selectFrom('goals')

@@ -121,7 +121,7 @@ export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) 
 
 const CAP_OF = { turns: 'max_turns', cost: 'max_cost_usd', time: 'max_duration_seconds' } as const
 
-/** Checks the caps for a resume: each must be larger than before, and the one that was reached is required. */
+/** Checks the caps for a resume: each must be larger than before, and the exhausted one is required. */
 function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_seconds }: Caps) {
   const cost = max_cost_usd === undefined ? undefined : nanoOrNull(max_cost_usd)!
   const requiredParam = goal.exhausted_by === null ? null : CAP_OF[goal.exhausted_by]

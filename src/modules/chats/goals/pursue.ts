@@ -136,7 +136,7 @@ async function judgedTurn(
     const ctx = await actingFor(engine, goal, AbortSignal.any([signal, AbortSignal.timeout(JUDGE_MS)]))
     const { verdict, served, request } = await judge(ctx, goal, run, { path, answer: answerText, model })
     const answer = hashOf(answerText)
-    // A repeated answer is no progress, whatever the judge says.
+    // A repeated answer doesn't count as progress, even if the judge says it does.
     const progress = verdict.progress && answer !== goal.last_answer
     // The ledger settles a call before its step is saved, as in runs.
     await engine.ledger.flush()

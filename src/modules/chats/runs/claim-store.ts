@@ -25,7 +25,7 @@ const byHolder = (
 
 /** Claims on runs. Each claim increments the run's fence, so writes of an earlier claim are ignored. */
 export const claimStore = {
-  /** Queued → running in this process. Undefined if the run is no longer queued. */
+  /** Queued → running in this process. Undefined if the run isn't queued anymore. */
   start: (db: Db, id: Id, processId: Id): Promise<RunRow | undefined> =>
     db
       .updateTable('runs')

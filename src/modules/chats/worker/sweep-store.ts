@@ -30,7 +30,7 @@ export const sweepStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Runs of a dead process, or of this one for 5 s. The caller knows which of its own are alive. */
+  /** Runs of a dead process, or of this one for 5 s. The caller skips its live runs. */
   orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
@@ -62,7 +62,7 @@ export const sweepStore = {
     return rows
   },
 
-  /** Runs waiting for a delegated run that has ended. */
+  /** Runs waiting for a finished delegated run. */
   async reunited(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
         select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = (a -> 'arguments' ->> 'run_id')::bpchar

@@ -7,13 +7,13 @@ import { RunEventBatch } from '../runs/show.ts'
 /** Events kept in memory per run. Readers get older ones from the table. */
 const HELD = 2_000
 /**
- * Minimum time between writes, per reader: each write costs the same whatever its size, so many readers get larger
+ * Minimum time between writes, per reader: each write costs the same regardless of its size, so many readers get larger
  * batches.
  */
 const MS_PER_READER = 0.25
 const MAX_DELAY_MS = 50
 const FEW = 8
-/** Unread bytes after which a reader gets no more until it catches up. */
+/** Unread bytes above which a reader has to catch up first. */
 export const UNREAD_BYTES = 256 * 1024
 
 export class Tail {
@@ -62,7 +62,7 @@ export class Tail {
 
   /**
    * Writes events after `seq`. Returns the last position when the run has ended, the signal fires, the reader lags, or
-   * the next event is no longer in memory.
+   * the next event left memory.
    */
   pour(sink: Sink, seq: number, signal: AbortSignal): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>()

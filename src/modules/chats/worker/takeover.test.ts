@@ -149,7 +149,7 @@ test('a process that lost its run writes nothing more', async () => {
   const alice = await server.person('Alice')
   const chat = await createChat(alice)
   const { run } = await begun(alice, chat, 'mine', 2_000)
-  // What a process does when it takes over.
+  // Imitates a takeover by another process.
   const { pool } = server.app.engine.postgres
   await pool.query(`update runs set fence = fence + 1, process_id = $2 where id = $1`, [run, '0'.repeat(26)])
   const events = await allEvents(alice, `/chats/${chat}/runs/${run}/events`)

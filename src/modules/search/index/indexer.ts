@@ -57,7 +57,7 @@ async function refresh(engine: Engine, source: Searchable, ids: readonly Id[]): 
     while (next < ids.length) {
       const batch = ids.slice(next, (next += BATCH))
       const documents = await source.read(engine, batch)
-      // After a failed batch, no later one is written.
+      // Skips later batches after a failed one.
       await (writing = writing.then(() => writeRows(engine.postgres.db, batch, documents)))
     }
   }

@@ -45,7 +45,7 @@ export async function find(
     { by: 'keyword' as const, rows: keyword },
     ...(Array.isArray(byMeaning) ? [{ by: 'semantic' as const, rows: byMeaning }] : []),
   ]).slice(0, MAX_FOUND)
-  // Continues after the last result shown. If it is gone, skips as many as were shown.
+  // Continues after the last result shown. If it was deleted, skips as many as were shown.
   const lastIndex = position === null ? -1 : all.findIndex(({ row_id }) => String(row_id) === position[1])
   const start = position === null ? 0 : lastIndex >= 0 ? lastIndex + 1 : Number(position[0])
   const page = all.slice(start, start + limit)

@@ -102,7 +102,7 @@ test('tools set with a limited key can do only what the key could', async () => 
   assert.deepEqual(await outcome(alice, agent, create(team), list), ['missing_scope', 'done'])
 })
 
-/** What an account reads and changes for itself. Calls with consent never run by policy alone. */
+/** Endpoints with which an account reads and changes its settings. Calls with consent never run by policy alone. */
 const personal = list(await loadContracts()).filter(
   ({ name, endpoint: { path, auth, consent, ofAccount, method } }) =>
     auth !== 'session' &&

@@ -140,7 +140,7 @@ test('denied, unknown and malformed calls return errors to the model, and the ru
   assert.equal(all[7]!.output.data.length, 1)
 })
 
-test('an agent reaches only the workspace of its chat, whatever the prompt says', async () => {
+test('an agent reaches only the workspace of its chat, regardless of the prompt', async () => {
   const other = (await alice.post('/workspaces', { name: 'Secret' })).body.data.id
   const hidden = (await alice.post('/chats', { title: 'hidden', workspace_id: other })).body.data.id
   const chat = await chatWith([{ name: 'do', policy: 'allow' }])
