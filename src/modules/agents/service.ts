@@ -96,7 +96,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
         if (!isMember && !isDeepStrictEqual(definition.subagents, current.subagents)) membersOnly('subagents')
         if (!isMember && Object.keys(budget).length > 0) membersOnly('spend_cap_usd')
         const register = await touchResource(ctx, 'agent', id)
-        if (Object.keys(otherColumns).length > 0) await agentStore.updateBeside(ctx.db, id, otherColumns)
+        if (Object.keys(otherColumns).length > 0) await agentStore.updateOtherColumns(ctx.db, id, otherColumns)
         if (!isUnchanged) {
           await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
           await ctx.engine.agentChanged(ctx, id)

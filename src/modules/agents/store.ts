@@ -135,7 +135,7 @@ export const agentStore = {
     return version
   },
 
-  async updateBeside(db: Db, id: Id, { tools_by, ...beside }: OtherColumns): Promise<void> {
+  async updateOtherColumns(db: Db, id: Id, { tools_by, ...beside }: OtherColumns): Promise<void> {
     const changes = { ...beside, ...(tools_by && { tools_by: JSON.stringify(tools_by) }) }
     await db.updateTable('agents').set(changes).where('id', '=', id).execute()
   },

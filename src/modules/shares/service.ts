@@ -43,7 +43,7 @@ export const shareService = implement(shares, {
   async given(ctx, { cursor, limit }) {
     const { accountId } = ctx.principal
     const before = positionOf('given_shares', accountId, cursor)
-    const rows = await shareStore.given(ctx.db, ctx.principal, {
+    const rows = await shareStore.givenBy(ctx.db, ctx.principal, {
       types: kinds.filter((type) => hasScope(ctx.principal, scopesOf(type).read)),
       before: (before?.[0] as Id) ?? null,
       limit: limit + 1,
@@ -302,7 +302,7 @@ async function tell(
   row: NamedShare,
   details: Record<string, unknown> = {},
 ): Promise<void> {
-  const accountIds = await shareStore.reached(ctx.db, row)
+  const accountIds = await shareStore.reachedAccounts(ctx.db, row)
   await rightsChanged(ctx.db, accountIds)
   const data = { resource_type: row.resource_type, resource_id: row.resource_id, access: row.access }
   await writeAudit(ctx, {

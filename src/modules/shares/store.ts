@@ -121,7 +121,7 @@ export const shareStore = {
   },
 
   /** Shares this account gave, newest first, where it can still read such resources. */
-  async given(
+  async givenBy(
     db: Db,
     principal: Principal,
     { types, before, limit }: { types: readonly SharedType[]; before: Id | null; limit: number },
@@ -139,7 +139,10 @@ export const shareStore = {
     return rows
   },
 
-  async reached(db: Db, { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow): Promise<Id[]> {
+  async reachedAccounts(
+    db: Db,
+    { account_id, claimed_by, workspace_id, email, resource_type }: ShareRow,
+  ): Promise<Id[]> {
     const { read, write } = scopesOf(resource_type)
     const { rows } = await sql<{ id: Id }>`
       select id from accounts where id in (${account_id}, ${claimed_by})

@@ -10,7 +10,7 @@ import { endpointStore } from './store.ts'
 export const webhookConsumer = (engine: Engine): Consumer => ({
   name: 'webhooks',
   async sift(db) {
-    const activeChannels = await endpointStore.heard(db)
+    const activeChannels = await endpointStore.channelsWithEndpoints(db)
     return ({ channels }) => activeChannels.size > 0 && channels.some((channel) => activeChannels.has(channel))
   },
   async handle(event) {

@@ -174,7 +174,7 @@ export const endpointStore = {
     return row ? { role: row.role, permissions: row.permissions && grants(row.permissions) } : null
   },
 
-  heard: async (db: Db): Promise<Set<string>> => {
+  channelsWithEndpoints: async (db: Db): Promise<Set<string>> => {
     const { rows } = await sql<{ channel: string }>`
       select distinct 'workspace:' || workspace_id as channel from webhook_endpoints where status = 'enabled'`.execute(
       db,

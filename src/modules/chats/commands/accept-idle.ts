@@ -5,11 +5,11 @@ import { messageStore } from '../messages/message-store.ts'
 import { titleOf } from '../messages/parts.ts'
 import { onBehalfOf } from '../runs/acting.ts'
 import { ownBudgets } from '../runs/budgets.ts'
-import { type RunRow, asMade } from '../runs/run-store.ts'
+import { type RunRow, toRunRow } from '../runs/run-store.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { type NewMessage, newRunColumns, messagesOf } from './fresh-run.ts'
+import { type NewMessage, newRunColumns, createMessages } from './fresh-run.ts'
 
 const MAX_CONTENT_LENGTH = 100_000
 
@@ -31,7 +31,7 @@ export async function acceptIdle(
   if (content.length > MAX_CONTENT_LENGTH) return null
   const parentId = newMessage.parent_id === undefined ? chat.head_message_id : newMessage.parent_id
   const at = ctx.now()
-  const { input, output } = messagesOf(ctx, chat, {
+  const { input, output } = createMessages(ctx, chat, {
     parentId,
     parent: null,
     content: newMessage.content,
@@ -52,7 +52,7 @@ export async function acceptIdle(
     model,
     named_model: newMessage.model ?? null,
   }
-  const events = numberedEvents(startEvents(asMade({ ...runColumns, place: 0n }), output), 0)
+  const events = numberedEvents(startEvents(toRunRow({ ...runColumns, place: 0n }), output), 0)
   const [place, path] = await Promise.all([
     engine.chatBatches.insertIntoIdle({
       seen: chat.updated_at,
@@ -74,7 +74,7 @@ export async function acceptIdle(
   ])
   if (place === null) return null
   engine.bus.poke('outbox')
-  const run = asMade({ ...runColumns, place })
+  const run = toRunRow({ ...runColumns, place })
   const claim: Claim = {
     run,
     output,

@@ -11,7 +11,7 @@ import { startEvents, messageEvent, numberedEvents, runEvent } from '../runs/tra
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { acceptIdle } from './accept-idle.ts'
-import { type NewMessage, beginOrWake, newRunColumns, messagesOf } from './fresh-run.ts'
+import { type NewMessage, beginOrWake, newRunColumns, createMessages } from './fresh-run.ts'
 import { insertSent } from '../runs/sent-store.ts'
 import { stopAll } from './stop.ts'
 
@@ -39,11 +39,11 @@ async function acceptHeld(
     const parent = parentId === null ? null : await messageStore.parent(ctx.db, locked.id, parentId)
     if (parentId !== null && parent === null)
       refuse('not_found', { param: 'parent_id', message: 'The message doesn’t exist in this chat.' })
-    const parentRun = await runAbove(ctx)
+    const parentRun = await loadParentRun(ctx)
     const busy = locked.busy ? await makeRoom(ctx, locked.id, message.on_busy) : []
     const at = ctx.now()
     const waits = busy.length > 0 || runs.draining
-    const { input, output } = messagesOf(ctx, locked, { parentId, parent, content: message.content, at, waits })
+    const { input, output } = createMessages(ctx, locked, { parentId, parent, content: message.content, at, waits })
     const run = await runStore.insert(ctx.db, {
       ...behalfOf(ctx.principal),
       ...(message.budget !== undefined && { budget_nano: message.budget }),
@@ -82,7 +82,7 @@ const automationBehind = ({ principal: { credential } }: Context): Id | null =>
   credential.kind === 'server' ? (credential.automationId ?? null) : null
 
 /** Returns the calling agent's run, if any. Throws `limit_reached` when agents delegate too deeply. */
-async function runAbove({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
+async function loadParentRun({ db, principal: { credential } }: Context): Promise<Pick<RunRow, 'id' | 'depth'> | null> {
   const id = credential.kind === 'server' ? credential.run?.id : undefined
   const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
   if (run !== undefined && run.depth >= MAX_DEPTH)

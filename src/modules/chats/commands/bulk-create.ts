@@ -14,7 +14,7 @@ import { eventStore } from '../runs/event-store.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
-import { newRunColumns, messagesOf } from './fresh-run.ts'
+import { newRunColumns, createMessages } from './fresh-run.ts'
 
 export interface NewChatPermit {
   ctx: Context
@@ -63,7 +63,7 @@ export async function bulkCreate(
     const id = newId()
     const content = text.map((each) => ({ type: 'text' as const, text: each }))
     const first = { parentId: null, parent: null, content, at, waits }
-    const { input, output } = messagesOf(ctx, { id, last_seq: 0 }, first)
+    const { input, output } = createMessages(ctx, { id, last_seq: 0 }, first)
     const chat = { id, workspace_id: workspaceId, created_by: ctx.principal.accountId, title, agent_id: agent.id }
     const run = {
       ...behalfOf(ctx.principal),

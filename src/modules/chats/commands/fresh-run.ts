@@ -35,7 +35,7 @@ export const newRunColumns = (
   updated_at: at,
 })
 
-export function messagesOf(
+export function createMessages(
   { principal }: Context,
   chat: Pick<LockedChat, 'id' | 'last_seq'>,
   {
@@ -64,11 +64,11 @@ export function messagesOf(
     created_at: at,
     updated_at: at,
   }
-  const output = answerTo(chat, { ...input, continued: false }, input.run_id!, input.seq + 1, at)
+  const output = createAnswer(chat, { ...input, continued: false }, input.run_id!, input.seq + 1, at)
   return { input, output: { ...output, status: waits ? 'queued' : 'in_progress' } }
 }
 
-export function answerTo(
+export function createAnswer(
   chat: Pick<LockedChat, 'id'>,
   to: Parent & { id: Id },
   runId: Id,

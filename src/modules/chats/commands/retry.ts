@@ -9,7 +9,7 @@ import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import { claim, runEvent } from '../runs/transitions.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { answerTo, beginOrWake } from './fresh-run.ts'
+import { createAnswer, beginOrWake } from './fresh-run.ts'
 
 /**
  * Starts a new attempt of a failed run. Its answer is a sibling of the failed one.
@@ -24,7 +24,7 @@ export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: I
     const locked = await lockActiveChat(ctx, chat.id)
     const { run: previousRun, input } = await failedRun(ctx, locked.id, runId)
     const busy = await runStore.unfinished(ctx.db, locked.id)
-    const output = answerTo(
+    const output = createAnswer(
       locked,
       { id: previousRun.input_message_id, ...input },
       previousRun.id,

@@ -7,11 +7,11 @@ import type { Nano } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import { type PendingAction, type RunRow, decimal, firstExpiry } from './run-store.ts'
 
-type Claimed = Pick<RunRow, 'id' | 'fence'>
+type RunClaim = Pick<RunRow, 'id' | 'fence'>
 /** Updates the run if this claim still holds. Returns undefined if another process took over or the run ended. */
 const byHolder = (
   db: Db,
-  { id, fence }: Claimed,
+  { id, fence }: RunClaim,
   to: UpdateObject<Database, 'runs', 'runs'>,
 ): Promise<RunRow | undefined> =>
   db
@@ -58,7 +58,7 @@ export const claimStore = {
     return rows[0]?.id ?? null
   },
 
-  takeOver: (db: Db, run: Claimed, processId: Id): Promise<RunRow | undefined> =>
+  takeOver: (db: Db, run: RunClaim, processId: Id): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       process_id: processId,
       fence: sql<number>`fence + 1`,
@@ -66,7 +66,7 @@ export const claimStore = {
     }),
 
   /** Running → queued, so that any process can claim it. */
-  release: (db: Db, run: Claimed): Promise<RunRow | undefined> =>
+  release: (db: Db, run: RunClaim): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'queued',
       status_reason: 'restarted',
@@ -78,7 +78,7 @@ export const claimStore = {
   async finish(
     db: Db,
     ends: readonly {
-      run: Claimed
+      run: RunClaim
       status: 'completed' | 'failed' | 'cancelled'
       error: ErrorBody['error'] | null
       payer_error: ErrorBody['error'] | null
@@ -100,7 +100,7 @@ export const claimStore = {
   },
 
   /** Running → waiting for a decision. */
-  pause: (db: Db, run: Claimed, pending: readonly PendingAction[]): Promise<RunRow | undefined> =>
+  pause: (db: Db, run: RunClaim, pending: readonly PendingAction[]): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'requires_action',
       status_reason: pending[0]?.kind ?? null,
@@ -111,7 +111,7 @@ export const claimStore = {
 
   keep: (
     db: Db,
-    run: Claimed,
+    run: RunClaim,
     { usage, cost }: { usage: Usage | null; cost: Nano | null },
   ): Promise<RunRow | undefined> =>
     byHolder(db, run, {
@@ -120,7 +120,7 @@ export const claimStore = {
     }),
 
   /** Checks that the claim holds, and locks the run until the transaction ends. */
-  isHeld: async (db: Db, { id, fence }: Claimed): Promise<boolean> =>
+  isHeld: async (db: Db, { id, fence }: RunClaim): Promise<boolean> =>
     (await db
       .selectFrom('runs')
       .select('id')

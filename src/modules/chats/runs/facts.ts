@@ -48,7 +48,7 @@ export function partsOf(messageId: string, facts: Iterable<RunEvent>): Part[] {
 
 const SHOWN = new Set(['run.started', 'message.started', 'mcp_server.error'])
 /** Returns whether readers have seen part of an answer. Such a run can't restart from scratch. */
-export const hasShown = (types: Iterable<string>): boolean => [...types].some((type) => !SHOWN.has(type))
+export const hasVisibleEvents = (types: Iterable<string>): boolean => [...types].some((type) => !SHOWN.has(type))
 
 const ENDS = new Set(['run.completed', 'run.failed', 'run.cancelled'])
 export const isEnd = (type: string): boolean => ENDS.has(type)
@@ -57,7 +57,7 @@ export const isEnd = (type: string): boolean => ENDS.has(type)
  * Returns the parts from which another process can continue the run: the last saved model turn and later tool results.
  * Null if nothing was saved or the model had started a new turn.
  */
-export function keptParts(messageId: string, content: readonly Part[], facts: Iterable<RunEvent>): Part[] | null {
+export function savedParts(messageId: string, content: readonly Part[], facts: Iterable<RunEvent>): Part[] | null {
   if (content.length === 0) return null
   const eventParts = partsOf(messageId, facts)
   // Reasoning without text is kept for its provider and emits no events.

@@ -8,7 +8,7 @@ import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
 import { eventStore } from './event-store.ts'
 import { messageStore } from '../messages/message-store.ts'
-import { hasShown, keptParts } from './facts.ts'
+import { hasVisibleEvents, savedParts } from './facts.ts'
 import { type RunRow, runStore } from './run-store.ts'
 import { stepStore } from './step-store.ts'
 import { messageEvent } from './transitions.ts'
@@ -26,14 +26,14 @@ export const interrupted = {
 export async function keptOf(tx: Db, { id, chat_id, output_message_id }: RunRow) {
   const events = await eventStore.all(tx, id)
   const before = await messageStore.get(tx, chat_id, output_message_id)
-  const kept = hasShown(events.map(({ type }) => type))
-    ? keptParts(output_message_id, before?.content ?? [], events)
+  const kept = hasVisibleEvents(events.map(({ type }) => type))
+    ? savedParts(output_message_id, before?.content ?? [], events)
     : []
   return { before, kept, lastSeq: events.at(-1)?.seq ?? 0 }
 }
 
 /** A billed call of the run's model or judge that has no step. */
-interface Untold {
+interface UnloggedCall {
   id: Id
   message_id: Id | null
   model: string
@@ -57,7 +57,7 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
     await engine.postgres.db.transaction().execute(async (db) => {
       const run = await runStore.lock(db, chat_id, run_id)
       if (!run || (await stepStore.hasCall(db, run_id, id))) return
-      await tell(db, run, {
+      await logCall(db, run, {
         id,
         message_id,
         model,
@@ -77,16 +77,20 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
 export async function logSettledStep(db: Db, run: RunRow): Promise<void> {
   // The lock waits for a concurrent insert of the same step, so it is visible below.
   if (!(await runStore.lock(db, run.chat_id, run.id))) return
-  const { rows } = await sql<Untold>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
+  const { rows } = await sql<UnloggedCall>`select c.id, c.message_id, c.model, c.provider, c.cost_nano as cost,
       c.cost_source as source, c.created_at as at
     from calls c where c.run_id = ${run.id} and c.surface in ('chat', 'judge') and c.cost_nano > 0
       and not exists (select from steps s where s.run_id = c.run_id and (s.result ->> 'call_id')::ulid = c.id)`.execute(
     db,
   )
-  for (const call of rows) await tell(db, run, call)
+  for (const call of rows) await logCall(db, run, call)
 }
 
-async function tell(db: Db, run: RunRow, { id, message_id, model, provider, cost, at, source }: Untold): Promise<void> {
+async function logCall(
+  db: Db,
+  run: RunRow,
+  { id, message_id, model, provider, cost, at, source }: UnloggedCall,
+): Promise<void> {
   await runStore.addCost(db, run.id, cost)
   await stepStore.insert(db, run, {
     kind: 'model',

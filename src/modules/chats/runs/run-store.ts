@@ -126,7 +126,7 @@ export type FreshRun = Pick<
 >
 
 /** Returns the inserted row without reading it back. For runs without a parent or a goal. */
-export const asMade = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
+export const toRunRow = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
   ...run,
   parent_run_id: null,
   parent_call: null,

@@ -124,13 +124,13 @@ export interface End {
   lastSeq: number
   begun?: boolean
 }
-export interface Ended {
+export interface EndResult {
   run: RunRow
   output: MessageRow
   events: Logged[]
 }
 
-export async function end(db: Db, one: End): Promise<Ended | null> {
+export async function end(db: Db, one: End): Promise<EndResult | null> {
   const [result] = await endAll(db, [one])
   return result ?? null
 }
@@ -139,7 +139,7 @@ export async function end(db: Db, one: End): Promise<Ended | null> {
  * Finishes runs of different chats with as many statements as for one. Keeps their order; null where the claim no
  * longer holds.
  */
-export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | null)[]> {
+export async function endAll(db: Db, ends: readonly End[]): Promise<(EndResult | null)[]> {
   const runs = await claimStore.finish(
     db,
     ends.map(({ run, ending: { status, error, payerError = null, usage, cost } }) => ({
@@ -174,7 +174,7 @@ export async function endAll(db: Db, ends: readonly End[]): Promise<(Ended | nul
     db,
     endedRuns.flatMap(({ run, ending: { step } }) => (step ? [{ run, step }] : [])),
   )
-  const results = endedRuns.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): Ended => {
+  const results = endedRuns.map(({ run, ending, lastSeq, begun = lastSeq > 0 }): EndResult => {
     const output = outputs.get(run.output_message_id)
     if (!output) throw new Error('the answer of a run is gone')
     return { run, output, events: numberedEvents(endingFacts(run, output, ending, begun), lastSeq) }

@@ -5,10 +5,10 @@ import type { Id } from '#core/ids.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import type { RunRow } from '../runs/run-store.ts'
 import { chatStore } from '../store.ts'
-import { type Claim, type End, type Ended, claim, claimNext, end, endAll } from '../runs/transitions.ts'
+import { type Claim, type End, type EndResult, claim, claimNext, end, endAll } from '../runs/transitions.ts'
 
-export interface Finished {
-  ended: Ended
+export interface FinishResult {
+  ended: EndResult
   next: Claim | null
 }
 
@@ -21,7 +21,7 @@ const AT_ONCE = 200
  */
 export function createFinisher({ postgres, processId, log }: { postgres: Postgres; processId: Id; log: Log }) {
   const { db } = postgres
-  const together = createBatches(AT_ONCE, async (items: Finishing[]): Promise<(Finished | null | 'alone')[]> => {
+  const together = createBatches(AT_ONCE, async (items: Finishing[]): Promise<(FinishResult | null | 'alone')[]> => {
     try {
       return await db.transaction().execute((tx) => finishAll(tx, items))
     } catch (error) {
@@ -30,7 +30,7 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
     }
   })
 
-  async function finishAll(tx: Db, items: readonly Finishing[]): Promise<(Finished | null | 'alone')[]> {
+  async function finishAll(tx: Db, items: readonly Finishing[]): Promise<(FinishResult | null | 'alone')[]> {
     const locked = await chatStore.lockFree(
       tx,
       items.map(({ run }) => run.chat_id),
@@ -50,14 +50,14 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
     })
   }
 
-  const finishAlone = ({ handOn, ...one }: Finishing): Promise<Finished | null> =>
+  const finishAlone = ({ handOn, ...one }: Finishing): Promise<FinishResult | null> =>
     db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, one.run.chat_id)) === null) return null
       const ended = await end(tx, one)
       return ended && { ended, next: handOn ? await claimNext(tx, one.run.chat_id, processId) : null }
     })
 
-  return async (item: Finishing): Promise<Finished | null> => {
+  return async (item: Finishing): Promise<FinishResult | null> => {
     const result = await together(item)
     return result === 'alone' ? finishAlone(item) : result
   }

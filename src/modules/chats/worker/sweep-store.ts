@@ -5,7 +5,7 @@ import type { RunRow } from '../runs/run-store.ts'
 
 export const sweepStore = {
   /** Returns whether any run is unfinished. If not, the other queries can be skipped. */
-  async someGoOn(db: Db): Promise<boolean> {
+  async hasUnfinished(db: Db): Promise<boolean> {
     const { rows } = await sql<{ some: boolean }>`select
       exists (select from runs where status in ('running', 'requires_action'))
       or exists (select from runs where status = 'queued') as some`.execute(db)
@@ -51,7 +51,7 @@ export const sweepStore = {
       .execute(),
 
   /** Delegated runs whose parent has ended, is stopping, was deleted or started a new attempt. */
-  async forsaken(db: Db): Promise<RunRow[]> {
+  async abandoned(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select c.* from runs c left join runs p on p.id = c.parent_run_id
       where c.parent_call is not null and c.status in ('queued', 'running', 'requires_action')
         -- A retried task belongs to the person who retried it.
@@ -63,7 +63,7 @@ export const sweepStore = {
   },
 
   /** Runs waiting for a finished delegated run. */
-  async reunited(db: Db): Promise<RunRow[]> {
+  async withFinishedTask(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
         select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = (a -> 'arguments' ->> 'run_id')::bpchar
         where a ->> 'kind' = 'subagent' and (c.id is null or c.status in ('completed', 'failed', 'cancelled')))

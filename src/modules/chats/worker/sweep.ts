@@ -27,18 +27,18 @@ export interface LocalRuns {
 /** Sweeps each second, and when woken, for abandoned runs and for requests to this process's runs. */
 export function startSweeping({ postgres: { db }, bus, log, processId }: Engine, local: LocalRuns): AsyncDisposable {
   async function sweep(): Promise<void> {
-    if (local.ids().length === 0 && !(await sweepStore.someGoOn(db))) return
+    if (local.ids().length === 0 && !(await sweepStore.hasUnfinished(db))) return
     for (const id of await sweepStore.toCancel(db, processId)) local.stop(id)
-    for (const run of await sweepStore.forsaken(db))
-      await inChat(run.chat_id, (tx) => forsake(tx, run)).catch(logFailure(run.id))
+    for (const run of await sweepStore.abandoned(db))
+      await inChat(run.chat_id, (tx) => cancelAbandoned(tx, run)).catch(logFailure(run.id))
     for (const id of await sweepStore.lost(db, processId, local.ids())) local.lose(id)
     if (local.draining) return
     for (const run of await sweepStore.orphans(db, processId))
       if (!local.has(run.id)) await adopt(run).catch(logFailure(run.id))
     for (const run of await sweepStore.expired(db))
       await inChat(run.chat_id, (tx) => expire(tx, run)).catch(logFailure(run.id))
-    for (const run of await sweepStore.reunited(db))
-      await inChat(run.chat_id, (tx) => reunite(tx, run)).catch(logFailure(run.id))
+    for (const run of await sweepStore.withFinishedTask(db))
+      await inChat(run.chat_id, (tx) => resumeParent(tx, run)).catch(logFailure(run.id))
     for (const chatId of await sweepStore.stalled(db)) {
       const next = await inChat(chatId, (tx) => claimNext(tx, chatId, processId))
       if (next) local.begin(next)
@@ -73,14 +73,14 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     if (run?.status === 'requires_action') await denyExpired(tx, run, new Date())
   }
 
-  async function reunite(tx: Db, { chat_id, id }: RunRow): Promise<void> {
+  async function resumeParent(tx: Db, { chat_id, id }: RunRow): Promise<void> {
     const run = await runStore.get(tx, chat_id, id)
     if (run?.status !== 'requires_action') return
     const pending = run.pending_actions.filter(({ kind }) => kind !== 'subagent')
     await runStore.decide(tx, id, { pending, approved: approvedCalls(run) })
   }
 
-  async function forsake(tx: Db, { id }: RunRow): Promise<void> {
+  async function cancelAbandoned(tx: Db, { id }: RunRow): Promise<void> {
     const run = await runStore.requestCancel(tx, id)
     if (run?.status === 'running') local.stop(id)
     else if (run) await cancelWaiting(tx, run)

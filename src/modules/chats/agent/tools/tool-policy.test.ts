@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bounded, openCalls } from '../../messages/tool-calls.ts'
-import { keptParts } from '../../runs/facts.ts'
+import { savedParts } from '../../runs/facts.ts'
 import { policyOf } from './tool-policy.ts'
 
 test('results are limited in size, storable, and marked as cut', () => {
@@ -35,7 +35,7 @@ test('calls are open until their result, even with repeated IDs, and the stricte
     { type: 'tool_call.started', data: { tool_call_id: 'a', name: 'find' } },
     { type: 'tool_result', data: { tool_call_id: 'a', output: 1, is_error: false } },
   ]
-  assert.deepEqual(keptParts('m', [call('a')], events), [call('a'), result('a')])
+  assert.deepEqual(savedParts('m', [call('a')], events), [call('a'), result('a')])
   const more = { type: 'text.delta', data: { index: 2, delta: 'x' } }
-  assert.equal(keptParts('m', [call('a')], [...events, more]), null)
+  assert.equal(savedParts('m', [call('a')], [...events, more]), null)
 })
