@@ -86,8 +86,8 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
   )
   const chat = await chatOf(boss)
   await alice.patch(`/agents/${helper.id}`, over(boss))
-  const answer = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
-  const [childResult, own] = results(answer.body.data)
+  const sendResponse = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
+  const [childResult, own] = results(sendResponse.body.data)
   assert.deepEqual([childResult!.output.text, own!.is_error], ['so it is', true])
   const [, answer] = (await alice.get(`/chats/${childResult!.output.chat_id}/messages`)).body.data
   const [byName, byDo, allowed, back] = results(answer)

@@ -280,6 +280,6 @@ const secretsIn = (value: string): string[] => [value, ...value.split(' ').slice
 /** Hides credentials that a server echoes from the model and the chat's readers. */
 function hideIn<Value>(value: Value, secrets: readonly string[]): Value {
   const hide = (words: string) => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), words)
-  const json = JSON.stringify(value, (_, value: unknown) => (typeof value === 'string' ? hide(value) : value))
+  const json = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? hide(inner) : inner))
   return JSON.parse(json) as Value
 }
