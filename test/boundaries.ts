@@ -20,7 +20,7 @@ const AREA = [
   'authz/**',
   'config.ts',
   'modules/*/{contract,service}.ts',
-  '../packages/json-scan/**',
+  '../packages/{fair-queue,http-client,json-scan,linear-grep,media-tools}/**',
 ] as const
 const APP = ['../web/src/{ui,shared}/**', 'core/**', 'interfaces/{client,schemas}.ts', 'modules/contracts.ts'] as const
 
@@ -28,7 +28,7 @@ export const ROOMS: readonly Room[] = [
   {
     files: '{app,main,health,slim-image,reset-password}.ts',
     is: '`app.ts` is the only composition root: it builds everything, holds every handle, and shuts down in reverse order. The others are the programs and the health check',
-    may: ['**'],
+    may: ['**', '../packages/**'],
   },
   {
     files: 'ops/**',
@@ -43,12 +43,12 @@ export const ROOMS: readonly Room[] = [
   {
     files: 'core/**',
     is: 'contracts, errors, IDs, money, scopes, paging; pure, without I/O',
-    may: ['../packages/json-scan/src/json-text.ts'],
+    may: ['../packages/json-scan/src/json-text.ts', '../packages/fast-http/src/exchange.ts'],
   },
   {
     files: 'infra/**',
     is: 'state and external systems: PostgreSQL, ledger, blobs, bus, jobs, outbox, HTTP client, document text, pattern matching, email, secrets, log',
-    may: ['core/**', 'config.ts', '../packages/json-scan/**'],
+    may: ['core/**', 'config.ts', '../packages/{fair-queue,http-client,json-scan,linear-grep,media-tools}/**'],
   },
   {
     files: 'authz/**',
@@ -57,13 +57,19 @@ export const ROOMS: readonly Room[] = [
   },
   {
     files: 'pipeline/**',
-    is: 'the path of a call: `admit.ts` for every entry point, `rest/`, `agent/`, `fast-http/`',
-    may: ['core/**', 'infra/**', 'authz/**', 'config.ts'],
+    is: 'the path of a call: `admit.ts` for every entry point, `rest/`, `agent/`',
+    may: ['core/**', 'infra/**', 'authz/**', 'config.ts', '../packages/{fair-queue,fast-http}/**'],
   },
   {
     files: 'gateway/**',
     is: 'three client APIs, the lifecycle of metered calls, passthrough and translation, a file per provider, prices, simulated models; endpoints, catalog and caps come through its `Directory` interface',
-    may: ['core/**', 'infra/**', 'config.ts', 'pipeline/admit.ts', '../packages/json-scan/**'],
+    may: [
+      'core/**',
+      'infra/**',
+      'config.ts',
+      'pipeline/admit.ts',
+      '../packages/{fair-queue,http-client,json-scan,media-tools}/**',
+    ],
   },
   {
     files: 'modules/*.ts',
@@ -79,7 +85,7 @@ export const ROOMS: readonly Room[] = [
   {
     files: 'modules/computers/**',
     is: 'computers: rows, grants, and the server side of the daemon connection',
-    may: [...AREA, 'daemon-protocol/**'],
+    may: [...AREA, 'daemon-protocol/**', '../packages/mux/**'],
   },
   {
     files: 'modules/{ai-gateway,chats,inference,media,models}/**',
@@ -93,8 +99,8 @@ export const ROOMS: readonly Room[] = [
   },
   {
     files: 'daemon-protocol/**',
-    is: 'messages between server and daemon: frames, streams with credit, the table of operations; pure',
-    may: ['core/**'],
+    is: 'messages between server and daemon: the table of operations, their shapes and refusals; pure',
+    may: ['core/**', '../packages/mux/**'],
   },
   {
     files: 'daemon/**',
@@ -104,7 +110,7 @@ export const ROOMS: readonly Room[] = [
       'daemon-protocol/**',
       'modules/contracts.ts',
       'modules/*/contract.ts',
-      '../packages/terminal-screen/**',
+      '../packages/{mux,terminal-screen}/**',
     ],
   },
   {
@@ -125,9 +131,14 @@ export const ROOMS: readonly Room[] = [
   {
     files: 'interfaces/**',
     is: 'interfaces generated from the registry: OpenAPI, client, CLI, MCP, docs; also serves the built app',
-    may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts'],
+    may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts', '../packages/linear-grep/**'],
   },
   { files: '../packages/client/**', is: 'the published typed client', may: [] },
+  {
+    files: '../packages/fair-queue/**',
+    is: 'turns that alternate between accounts: for work, reads, slices and sandboxed processes',
+    may: [],
+  },
   {
     files: '../packages/json-scan/**',
     is: 'JSON checked and searched before it is parsed, with a scan in WebAssembly and its compiler',

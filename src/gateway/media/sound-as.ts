@@ -1,4 +1,4 @@
-import { Busy } from '#infra/confined/turns.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
 import { type ConvertOptions, type Converter, FormatNotMade } from '#infra/media/convert/converter.ts'
 import { resample } from '#infra/media/convert/samples.ts'
 import { waveSamples } from '#infra/media/convert/wave.ts'

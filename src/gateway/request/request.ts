@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BodyPieces } from '#infra/bodies/body-pieces.ts'
-import { paceBody } from '#infra/bodies/read-turns.ts'
+import { paceBody } from '#packages/fair-queue/read-turns.ts'
 import { receivedBodies } from '#infra/bodies/received-bodies.ts'
 import { WHOLE_MS, boundRemainder, dropSender } from '#infra/bodies/slow-body.ts'
 import { Refusal, refuse } from '#core/errors.ts'

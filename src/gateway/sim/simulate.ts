@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import { newId } from '#core/ids.ts'
 import { usageOf } from '#core/usage.ts'
 import type { Chunk, FaultKind, CanonicalRequest, CanonicalMessage } from '../model/canonical-request.ts'

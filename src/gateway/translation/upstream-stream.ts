@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import type { Outbound } from '#infra/http-client/outbound.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'

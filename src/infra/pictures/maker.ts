@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type Pool, type PoolLimits, TURNS, createPool } from '../confined/pool.ts'
-import type { Outcome } from '../confined/worker.ts'
+import { type Pool, type PoolLimits, TURNS, createPool } from '#packages/fair-queue/pool.ts'
+import type { Outcome } from '#packages/fair-queue/worker.ts'
 
 export interface PictureRequest {
   bytes: Uint8Array

@@ -1,6 +1,6 @@
 import type { EndpointReply } from '#core/answers.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
 import { logScope } from '#infra/log.ts'
 import { type Bytes, type Event, isFeed } from '#core/answers.ts'

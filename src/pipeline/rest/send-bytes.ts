@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import { type Bytes, isStored } from '#core/answers.ts'
 import { PIECE } from '#core/json/json-pieces.ts'
 import { choose } from './stored.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import type { Log } from '#infra/log.ts'
 import type { Id } from '#core/ids.ts'
 import type { WrittenRefusal } from '#core/exchange.ts'

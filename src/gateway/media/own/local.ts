@@ -1,4 +1,4 @@
-import { Busy } from '#infra/confined/turns.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
 import type { Pcm } from '#infra/media/facts.ts'
 import type { Media } from '#infra/media/media.ts'
 import { ProgramFailed } from '#infra/media/programs.ts'

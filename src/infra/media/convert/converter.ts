@@ -1,4 +1,4 @@
-import { createTurns } from '../../confined/turns.ts'
+import { createTurns } from '#packages/fair-queue/turns.ts'
 import type { Pcm, SoundFormat } from '../facts.ts'
 import { type ProgramLimits, runProgram } from '../programs.ts'
 import { stageFile } from '../staged-file.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
-import { Busy } from '../../confined/turns.ts'
+import { type Pool, type PoolLimits, TURNS, createPool } from '#packages/fair-queue/pool.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
 import type { MediaFacts } from '../facts.ts'
 import { UnreadableMedia, type UnreadableMediaReason } from './unreadable.ts'
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { createTurns } from '../../confined/turns.ts'
+import { createTurns } from '#packages/fair-queue/turns.ts'
 import type { Pcm } from '../facts.ts'
 import { chain, readWaveHead } from '../convert/wave.ts'
 import { ProgramFailed, type ProgramLimits, runProgram } from '../programs.ts'

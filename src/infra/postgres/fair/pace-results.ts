@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import { readTurns } from '#infra/bodies/read-turns.ts'
+import { readTurns } from '#packages/fair-queue/read-turns.ts'
 import { noteResult } from './statement-limits.ts'
 
 const AT_ONCE = 256 << 10

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
-import { Busy } from '../../confined/turns.ts'
-import type { Outcome } from '../../confined/worker.ts'
+import { type Pool, type PoolLimits, TURNS, createPool } from '#packages/fair-queue/pool.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
+import type { Outcome } from '#packages/fair-queue/worker.ts'
 import { type DocumentInput, type DocumentText, Unreadable, type UnreadableReason } from './document.ts'
 
 /** Reads documents in sandboxed processes: a hostile one can neither crash this server nor exhaust its memory. */

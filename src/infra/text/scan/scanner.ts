@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { type TurnLimits, createTurns } from '../../confined/turns.ts'
+import { type TurnLimits, createTurns } from '#packages/fair-queue/turns.ts'
 import type { GramQuery } from '../../search-engine/regex/grams.ts'
 import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
 import { InvalidPattern, type PatternSpec } from '../../search-engine/regex/pattern.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import { keepBlob, wholeBlob } from '#infra/blobs/keep.ts'
-import { Busy } from '#infra/confined/turns.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
 import type { Context, Engine } from '#infra/context.ts'
 import type { Bytes } from '#core/answers.ts'
 import { refuse } from '#core/errors.ts'

@@ -1,5 +1,5 @@
-import { Busy } from '#infra/confined/turns.ts'
-import { visitInSlices } from '#infra/confined/slices.ts'
+import { Busy } from '#packages/fair-queue/turns.ts'
+import { visitInSlices } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
 import { type Glob, InvalidGlob, compileGlobs } from '#infra/search-engine/glob/glob.ts'
 import { refuse } from '#core/errors.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { visitInSlices } from '#infra/confined/slices.ts'
+import { visitInSlices } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
 import { compileGlobs } from '#infra/search-engine/glob/glob.ts'
 import type { GramQuery } from '#infra/search-engine/regex/grams.ts'

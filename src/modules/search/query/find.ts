@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nextPiece } from '#infra/confined/slices.ts'
+import { nextPiece } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
 import { cursorOf, positionOf } from '#core/paging.ts'
