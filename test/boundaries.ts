@@ -145,6 +145,11 @@ export const ROOMS: readonly Room[] = [
     may: [],
   },
   {
+    files: '../packages/linear-grep/**',
+    is: 'regular expressions and globs in linear time, with a bound on work',
+    may: [],
+  },
+  {
     files: '../packages/terminal-screen/**',
     is: 'the screen of a terminal from its bytes, and snapshots of it',
     may: [],

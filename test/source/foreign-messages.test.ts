@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { mismatch } from '#modules/chats/agent/answer-schema.ts'
 import { cronFault } from '#modules/automations/schedule/cron-fault.ts'
 import { jsonFault } from '#packages/json-scan/json-text.ts'
-import { compileLine } from '#infra/search-engine/regex/line-pattern.ts'
-import { compile as compilePattern } from '#infra/search-engine/regex/pattern.ts'
+import { compileLine } from '#packages/linear-grep/regex/line-pattern.ts'
+import { compile as compilePattern } from '#packages/linear-grep/regex/pattern.ts'
 
 const root = join(import.meta.dirname, '../..')
 

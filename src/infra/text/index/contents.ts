@@ -9,7 +9,7 @@ import { charsetOf, charsetWithin } from '../charset/charset.ts'
 import { READER_VERSION, Unreadable, kindOf } from '../documents/document.ts'
 import { readDocument } from '../documents/read.ts'
 import { looksBinary } from '../documents/text.ts'
-import { gramsOf } from '../../search-engine/regex/grams.ts'
+import { gramsOf } from '#packages/linear-grep/regex/grams.ts'
 
 /** Longer text isn't indexed; one file at a time is in memory. */
 const MOST_PLAIN = 32 << 20

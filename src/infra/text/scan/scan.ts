@@ -1,6 +1,6 @@
-import type { GramQuery } from '../../search-engine/regex/grams.ts'
-import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
-import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
+import type { GramQuery } from '#packages/linear-grep/regex/grams.ts'
+import type { LineSpec } from '#packages/linear-grep/regex/line-pattern.ts'
+import type { PatternSpec } from '#packages/linear-grep/regex/pattern.ts'
 
 export interface ScanFile {
   index: number

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { InvalidPattern } from '../../search-engine/regex/pattern.ts'
+import { InvalidPattern } from '#packages/linear-grep/regex/pattern.ts'
 import { AT_FILE, STOP, type ScanReply, type ScanRequest } from './scan.ts'
 
 const program = join(import.meta.dirname, 'scan-thread.ts')

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { GramQuery } from '#infra/search-engine/regex/grams.ts'
+import type { GramQuery } from '#packages/linear-grep/regex/grams.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { Within } from './within.ts'

@@ -1,7 +1,7 @@
 import { Busy } from '#packages/fair-queue/turns.ts'
 import { visitInSlices } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
-import { type Glob, InvalidGlob, compileGlobs } from '#infra/search-engine/glob/glob.ts'
+import { type Glob, InvalidGlob, compileGlobs } from '#packages/linear-grep/glob/glob.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { cursorOf, positionOf } from '#core/paging.ts'

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { needs } from '#test/needs.ts'
-import { type Tree, pattern, tree } from '#test/search/patterns.ts'
+import { type Tree, pattern, tree } from '../../../../packages/linear-grep/test/patterns.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { PATIENCE_MS } from '#test/until.ts'
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import { findsIn } from '#core/bounded/counted-text.ts'
-import { TooMuchWork, Work } from '#core/bounded/work.ts'
+import { findsIn } from '#packages/linear-grep/bounded/counted-text.ts'
+import { TooMuchWork, Work } from '#packages/linear-grep/bounded/work.ts'
 import { type Terminal, clean } from '../../terminal.ts'
 import type { Row, ViewInput } from './view-input.ts'
 

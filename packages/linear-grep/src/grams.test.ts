@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pattern, text, word } from '#test/search/patterns.ts'
+import { pattern, text, word } from '../test/patterns.ts'
 import { compileGlob } from './glob/glob.ts'
 import { type GramQuery, gramsOf } from './regex/grams.ts'
 import { matchingLines } from './regex/lines.ts'

@@ -1,5 +1,5 @@
 import { RE2JSSyntaxException } from 're2js'
-import { shorten } from '#core/text/shorten.ts'
+import { excerptOf } from '../excerpt.ts'
 
 const causes: Readonly<Record<string, string>> = {
   'missing closing )': 'a `(` is never closed',
@@ -28,5 +28,5 @@ export function faultOf(error: unknown): string {
   if (!(error instanceof RE2JSSyntaxException)) return 'it can’t be compiled'
   const { error: code, input } = error as RE2JSSyntaxException & { error: string; input: string | null }
   const cause = causes[code] ?? 'part of it isn’t valid'
-  return typeof input === 'string' && input !== '' ? `${cause} (at \`${shorten(input, LONGEST_EXCERPT)}\`)` : cause
+  return typeof input === 'string' && input !== '' ? `${cause} (at \`${excerptOf(input, LONGEST_EXCERPT)}\`)` : cause
 }

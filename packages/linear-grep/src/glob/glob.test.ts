@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Work } from '#core/bounded/work.ts'
+import { Work } from '../bounded/work.ts'
 import { InvalidGlob, MOST_PATH_STEPS, compileGlobs } from './glob.ts'
 
 const DEEP = Array.from({ length: 125 }, (_, i) => `a${i % 10}`).join('/')

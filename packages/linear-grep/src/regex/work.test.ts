@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pattern } from '#test/search/patterns.ts'
-import { TooMuchWork, Work } from '#core/bounded/work.ts'
+import { pattern } from '../../test/patterns.ts'
+import { TooMuchWork, Work } from '../bounded/work.ts'
 import { columnIn, matchingLines } from './lines.ts'
 import { type PatternSpec, compile } from './pattern.ts'
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { MOST_STEPS, stepsOf } from '#infra/search-engine/regex/steps.ts'
+import { MOST_STEPS, stepsOf } from '../src/regex/steps.ts'
 
 /** Trees of files, and patterns that find something in them. */
 export type Tree = Record<string, string>

@@ -1,5 +1,5 @@
-import { shorten } from '#core/text/shorten.ts'
-import { TooMuchWork, Work } from '#core/bounded/work.ts'
+import { excerptOf } from '../excerpt.ts'
+import { TooMuchWork, Work } from '../bounded/work.ts'
 import { likeOf } from './like.ts'
 import { type Machine, machineOf } from './machine.ts'
 import { InvalidGlob, SLASH, tokensOf } from './tokens.ts'
@@ -94,7 +94,7 @@ function verdictOf(one: One, names: Names, work: Work): boolean | null {
     return names.included === true && !names.foldersMatter ? true : null
   } catch (error) {
     if (!(error instanceof TooMuchWork)) throw error
-    const excerpt = one.source.length > 80 ? `${shorten(one.source, 80)}…` : one.source
+    const excerpt = one.source.length > 80 ? `${excerptOf(one.source, 80)}…` : one.source
     throw new InvalidGlob(
       `The glob \`${excerpt}\` takes too long to match against a path of ${names.length} characters. Use fewer \`*\`, \`{…}\` and globs.`,
     )

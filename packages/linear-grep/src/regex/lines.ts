@@ -1,5 +1,5 @@
-import { Work } from '#core/bounded/work.ts'
-import { findsIn, holdsPattern } from '#core/bounded/counted-text.ts'
+import { Work } from '../bounded/work.ts'
+import { findsIn, holdsPattern } from '../bounded/counted-text.ts'
 import type { Pattern } from './pattern.ts'
 
 const LF = 10

@@ -1,4 +1,4 @@
-import type { Work } from '#core/bounded/work.ts'
+import type { Work } from '../bounded/work.ts'
 import type { CharSet, Node } from './syntax.ts'
 
 /**
