@@ -140,6 +140,11 @@ export const ROOMS: readonly Room[] = [
     may: [],
   },
   {
+    files: '../packages/fast-http/**',
+    is: 'ordinary HTTP requests read and answered without the HTTP server of Node, which takes all others',
+    may: [],
+  },
+  {
     files: '../packages/json-scan/**',
     is: 'JSON checked and searched before it is parsed, with a scan in WebAssembly and its compiler',
     may: [],

@@ -7,7 +7,7 @@ import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'
 import { wrongFields } from './head/fields.ts'
 import { answerMalformed } from './head/malformed.ts'
-import { answerFast } from './fast-http/front.ts'
+import { answerMountsFast } from './fast-mounts.ts'
 import { refusedAnswer } from './rest/reply.ts'
 import { LAST_WORDS_MS, createRest } from './rest/rest.ts'
 import { sendRefusal, sendWrittenRefusal } from './rest/write.ts'
@@ -104,7 +104,7 @@ export function createDoor(parts: DoorParts): Door {
       (url, why, requestId) => writeRefusal(mountOf(url), why, requestId).body,
     ),
   )
-  const fast = engine.config.fastHttp ? answerFast(server, parts, KEEP_ALIVE_SECONDS, engine.log) : null
+  const fast = engine.config.fastHttp ? answerMountsFast(server, parts, KEEP_ALIVE_SECONDS, engine.log) : null
 
   return {
     server,

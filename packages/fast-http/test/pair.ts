@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type IncomingMessage, type Server, createServer } from 'node:http'
 import { type AddressInfo, type Socket, connect } from 'node:net'
-import type { Reply, WholeRequest } from '#core/exchange.ts'
-import { FastConnections } from '#pipeline/fast-http/connections.ts'
+import type { Reply, WholeRequest } from '../src/exchange.ts'
+import { FastConnections } from '../src/connections.ts'
 
 export const PATHS = new Set(['/one', '/two/three', '/stream', '/at-once', '/large'])
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PATHS, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
+import { PATHS, open, pair, post, turn } from '../test/pair.ts'
 import { FastHeads, readFastHead } from './head.ts'
 
 /** Everything received until the server closes. Sends one piece per turn. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Reply } from '#core/exchange.ts'
+import type { Reply } from './exchange.ts'
 
 /** Bytes buffered until the end of the event-loop turn, copied after their head to send one piece. */
 const GATHERED = 65_536

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { LARGE, openHeldPair, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
+import { LARGE, openHeldPair, open, pair, post, turn } from '../test/pair.ts'
 import { FastReply } from './reply.ts'
 
 test('an unread response delays the next request, and continues when read', async () => {

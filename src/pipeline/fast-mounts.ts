@@ -1,23 +1,21 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Log } from '#infra/log.ts'
 import type { FastMount, HostMount } from '#core/exchange.ts'
 import { newId } from '#core/ids.ts'
-import { FastConnections } from './connections.ts'
+import type { FastConnections } from '#packages/fast-http/connections.ts'
+import { answerFast } from '#packages/fast-http/front.ts'
 
-export function answerFast(
+export function answerMountsFast(
   server: Server,
   { mounts, hosts }: { mounts: readonly { fast?: FastMount }[]; hosts: Pick<HostMount, 'owns'> },
   keepAliveSeconds: number,
   log: Log,
 ): FastConnections {
-  const [full] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   const byPath = new Map(mounts.flatMap(({ fast }) => fast?.paths.map((path) => [path, fast.handle] as const) ?? []))
-  const connections = new FastConnections({
+  return answerFast(server, {
     paths: byPath,
     elsewhere: (host) => hosts.owns(host),
     keepAliveSeconds,
-    handOver: (socket) => full!.call(server, socket),
     answer(request, reply) {
       const { url } = request
       const mark = url.indexOf('?')
@@ -30,6 +28,4 @@ export function answerFast(
       }
     },
   })
-  server.removeAllListeners('connection').on('connection', (socket: Socket) => connections.take(socket))
-  return connections
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Reply, WholeRequest } from '#core/exchange.ts'
+import type { Reply, WholeRequest } from './exchange.ts'
 import type { BodyMemory } from './body-memory.ts'
 import { type FastHead, FastHeads } from './head.ts'
 import { readAgain, readInto } from './read-into.ts'
