@@ -47,7 +47,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     files: 'infra/**',
-    is: 'state and external systems: PostgreSQL, ledger, blobs, bus, jobs, outbox, HTTP client, document text, pattern matching, email, secrets, log',
+    is: 'state and external systems: PostgreSQL, ledger, blobs, bus, jobs, outbox, MCP client, document text, email, secrets, log',
     may: ['core/**', 'config.ts', '../packages/{fair-queue,http-client,json-scan,linear-grep,media-tools}/**'],
   },
   {
@@ -143,6 +143,11 @@ export const ROOMS: readonly Room[] = [
     files: '../packages/fast-http/**',
     is: 'ordinary HTTP requests read and answered without the HTTP server of Node, which takes all others',
     may: [],
+  },
+  {
+    files: '../packages/http-client/**',
+    is: 'HTTP requests to addresses that users provide: address checks, limits, reused connections',
+    may: ['../packages/{fair-queue,json-scan}/**'],
   },
   {
     files: '../packages/json-scan/**',

@@ -38,14 +38,14 @@ const users: Record<string, [credential: string, party: string]> = {
 
 /** Functions that send; files that import one or call `outbound.dispatch` are users. */
 const SENDS =
-  /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:http-client\/(?:[a-z-]+\/)?(?:retrieve|fetch|mcp)|providers\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
+  /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:http-client\/(?:retrieve|fetch)|outbound\/mcp-client|providers\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
 /** Only forwards others' requests. */
 const passing = ['src/gateway/providers/dispatch.ts']
 
 test('every file that sends outbound requests declares its connection’s owner', () => {
   const files = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) =>
-      !/\.(test|long)\.ts$|^src\/infra\/http-client\//.test(file) &&
+      !/\.(test|long)\.ts$|^src\/infra\/outbound\//.test(file) &&
       !passing.includes(file) &&
       SENDS.test(readFileSync(join(root, file), 'utf8')),
   )

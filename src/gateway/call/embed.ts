@@ -1,6 +1,6 @@
 import { addAbortListener } from 'node:events'
-import type { Outbound } from '#infra/http-client/outbound.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 import type { Payer } from '#infra/ledger/ledger.ts'
 import { type Id, newId } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'

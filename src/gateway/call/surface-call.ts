@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Send } from '#infra/http-client/send.ts'
+import type { Send } from '#packages/http-client/send.ts'
 import { type Nano, toUsd } from '#core/money.ts'
 import { itemsToKeep, ownerOfItems } from '../stored-references/kept-items.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'

@@ -1,4 +1,4 @@
-import { explainError } from '#infra/http-client/retrieve.ts'
+import { explainError } from '#packages/http-client/retrieve.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { readFault } from '../wire/faults/faults.ts'

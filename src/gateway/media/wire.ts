@@ -1,5 +1,5 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
-import type { Send } from '#infra/http-client/send.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
+import type { Send } from '#packages/http-client/send.ts'
 import { newId } from '#core/ids.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { dispatch } from '../providers/dispatch.ts'

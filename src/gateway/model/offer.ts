@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Send } from '#infra/http-client/send.ts'
+import type { Send } from '#packages/http-client/send.ts'
 import type { Id } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 import type { Billing } from '#core/usage.ts'

@@ -1,7 +1,7 @@
 import type { Engine } from '#infra/context.ts'
 import type { KeptItems } from '#infra/kept-items.ts'
 import type { Metrics } from '#infra/metrics/metrics.ts'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Refusal } from '#core/errors.ts'
 import type { AdmissionParts } from '#pipeline/admit.ts'
 import type { UsageLookup } from './usage-lookup.ts'

@@ -1,4 +1,4 @@
-import { RetrieveFailed, type RetrieveResult, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, type RetrieveResult, retrieve } from '#packages/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
 import { parseForeign } from '#packages/json-scan/json-text.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'

@@ -1,6 +1,6 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import { idsWhere } from '../providers/every-provider.ts'
-import { RetrieveFailed, type RetrieveRequest, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, type RetrieveRequest, retrieve } from '#packages/http-client/retrieve.ts'
 import type { Id } from '#core/ids.ts'
 import { type Body, mention } from '../model/body.ts'
 import { isObject } from '../model/json.ts'

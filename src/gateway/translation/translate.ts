@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { usageOf } from '#core/usage.ts'

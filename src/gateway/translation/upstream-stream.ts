@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { nextPiece } from '#packages/fair-queue/slices.ts'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { excessOf } from '#packages/json-scan/json-text.ts'

@@ -1,7 +1,7 @@
 /** An agent's external MCP servers. Header values are sealed in the agent's row and excluded from versions. */
 import type { Context, Engine } from '#infra/context.ts'
-import { checkGivenUrl } from '#infra/http-client/given-url.ts'
-import type { OutsideServer } from '#infra/http-client/mcp.ts'
+import { checkGivenUrl } from '#infra/outbound/given-url.ts'
+import type { OutsideServer } from '#infra/outbound/mcp-client.ts'
 import type { SealedColumns } from '#infra/reseal.ts'
 import type { Secrets } from '#infra/secrets.ts'
 import { refuse } from '#core/errors.ts'

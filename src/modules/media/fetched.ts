@@ -1,6 +1,6 @@
 import type { Context } from '#infra/context.ts'
-import { type Meter, fetchThrough } from '#infra/http-client/fetch.ts'
-import { RetrieveFailed } from '#infra/http-client/retrieve.ts'
+import { type Meter, fetchThrough } from '#packages/http-client/fetch.ts'
+import { RetrieveFailed } from '#packages/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
 
 const MOST_HOPS = 5

@@ -1,6 +1,6 @@
 import robotsParser from 'robots-parser'
-import type { Outbound } from '#infra/http-client/outbound.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 
 /** This server's name in robots.txt files. */
 export const AGENT = 'UkiyoFetch'

@@ -1,6 +1,6 @@
 import type { Config } from '#config'
 import type { Context } from '#infra/context.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import { parseForeign } from '#packages/json-scan/json-text.ts'
 import { type Found, type Provider, type WebQuery, brave, searxng, tavily } from './providers.ts'

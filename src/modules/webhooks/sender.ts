@@ -1,5 +1,5 @@
 import type { Engine } from '#infra/context.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 import { signWebhook } from '#core/text/standard-webhooks.ts'
 import type { Id } from '#core/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'

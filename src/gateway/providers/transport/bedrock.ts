@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Send } from '#infra/http-client/send.ts'
+import type { Send } from '#packages/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { anthropicBody, droppedFields } from './claude-body.ts'
 import { type Transport, TransportFailed, modelInPath, ENDPOINT_SETTING, headerIn } from './transport.ts'

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
-import type { Outbound } from '#infra/http-client/outbound.ts'
-import type { Send } from '#infra/http-client/send.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
+import type { Send } from '#packages/http-client/send.ts'
 import type { UpstreamFault } from '../../model/canonical-request.ts'
 import type { ProviderRequest } from '../../model/offer.ts'
 import { notAName, segmentOf } from '../../wire/path-name.ts'

@@ -1,7 +1,7 @@
 import type { Configuration, CustomFetch } from 'openid-client'
 import type { Config, OidcConfig } from '#config'
 import type { Engine } from '#infra/context.ts'
-import { type Meter, fetchThrough } from '#infra/http-client/fetch.ts'
+import { type Meter, fetchThrough } from '#packages/http-client/fetch.ts'
 import type { Log } from '#infra/log.ts'
 import { refuse } from '#core/errors.ts'
 import { type Claims, isUndecided, readClaims } from './claims.ts'

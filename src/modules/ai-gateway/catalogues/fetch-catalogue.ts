@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '#infra/context.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 import { type Snapshot, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { mergeFetched } from '#gateway/catalogue/merge.ts'
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'

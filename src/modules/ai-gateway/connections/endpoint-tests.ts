@@ -1,7 +1,7 @@
 import type { Engine } from '#infra/context.ts'
 import { type Schedule, every } from '#infra/jobs/jobs.ts'
 import type { Log } from '#infra/log.ts'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Postgres } from '#infra/postgres/client.ts'
 import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import type { Id } from '#core/ids.ts'

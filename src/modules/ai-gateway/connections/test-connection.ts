@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { quirksOwner } from '#gateway/providers/supports.ts'
 import { originOf } from '../endpoints/address.ts'

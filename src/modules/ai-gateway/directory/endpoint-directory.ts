@@ -1,7 +1,7 @@
 import type { Config } from '#config'
 import type { Bus } from '#infra/bus/bus.ts'
 import type { Log } from '#infra/log.ts'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Postgres } from '#infra/postgres/client.ts'
 import type { RightsWatch } from '#authz/rights.ts'
 import type { Secrets } from '#infra/secrets.ts'

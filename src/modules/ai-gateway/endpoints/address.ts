@@ -1,4 +1,4 @@
-import type { AddressPolicy } from '#infra/http-client/address.ts'
+import type { AddressPolicy } from '#packages/http-client/address.ts'
 import { refuse } from '#core/errors.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 

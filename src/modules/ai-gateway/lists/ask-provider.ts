@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { TransportFailed } from '#gateway/providers/transport/transport.ts'
 import { dispatch } from '#gateway/providers/dispatch.ts'

@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Log } from '#infra/log.ts'
 import type { Id } from '#core/ids.ts'
 import { AskFailed } from './ask-provider.ts'

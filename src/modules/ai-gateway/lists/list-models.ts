@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { MediaAbilities } from '#gateway/catalogue/media.ts'
 import type { Kind } from '#gateway/catalogue/model.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'

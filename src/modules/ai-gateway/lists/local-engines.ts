@@ -1,5 +1,5 @@
 import type { Config } from '#config'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { AskFailed, exchange, getJson } from './ask-provider.ts'
 import { instanceSource, ollamaAddress } from '../endpoints/environment.ts'

@@ -1,4 +1,4 @@
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { ProviderEndpoint } from '#gateway/model/offer.ts'
 import { type Json, isObject, listOf, objectOf } from '#gateway/model/json.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'

@@ -1,5 +1,5 @@
 import type { Log } from '#infra/log.ts'
-import type { Outbound } from '#infra/http-client/outbound.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Offer } from '#gateway/model/offer.ts'
 import { openai } from '#gateway/providers/clouds/openai.ts'
 import { type Id, idOf, parseId } from '#core/ids.ts'

@@ -1,7 +1,7 @@
 import { ECDH } from 'node:crypto'
 import type { Engine } from '#infra/context.ts'
 import { keptValue, replaceValue, valueOf } from '#infra/processes/instance.ts'
-import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 import type { NotificationRow } from '../store.ts'
 import type { Subscription } from './push-store.ts'
 import { shorten } from '#core/text/shorten.ts'

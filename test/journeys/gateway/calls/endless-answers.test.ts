@@ -1,7 +1,7 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { OutsideFailed, outsideMcp } from '#infra/http-client/mcp.ts'
+import { OutsideFailed, outsideMcp } from '#infra/outbound/mcp-client.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../../../server.ts'
 import { PATIENCE_MS, until } from '../../../until.ts'
 import { endlessKinds, pathOf, startEndless } from '../../../vendors/endless.ts'

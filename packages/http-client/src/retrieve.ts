@@ -3,7 +3,6 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
-import { shorten } from '#core/text/shorten.ts'
 
 export interface RetrieveRequest extends ExchangeOwner {
   url: URL
@@ -145,7 +144,7 @@ async function decodeBody({ headers, bytes }: Answer, most: number): Promise<Buf
   if (unpack === undefined)
     throw new RetrieveFailed(
       'garbled',
-      `The response uses the encoding ${shorten(coding, 40)}, which wasn’t requested.`,
+      `The response uses the encoding ${coding.slice(0, 40)}, which wasn’t requested.`,
     )
   try {
     return await unpack(bytes, { maxOutputLength: most })

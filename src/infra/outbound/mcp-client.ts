@@ -5,10 +5,10 @@ import type {
   StreamableHTTPClientTransport,
   jsonSchemaValidator,
 } from '@modelcontextprotocol/client'
-import { type Meter, fetchThrough } from './fetch.ts'
-import type { Outbound } from './outbound.ts'
-import { RetrieveFailed } from './retrieve.ts'
-import type { ExchangeOwner } from './send.ts'
+import { type Meter, fetchThrough } from '#packages/http-client/fetch.ts'
+import type { Outbound } from '#packages/http-client/outbound.ts'
+import { RetrieveFailed } from '#packages/http-client/retrieve.ts'
+import type { ExchangeOwner } from '#packages/http-client/send.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 export interface OutsideServer {

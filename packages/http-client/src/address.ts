@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 
 type Ip = ipaddr.IPv4 | ipaddr.IPv6
 
-/** A line of `UK_UPSTREAM_ALLOW` or `UK_FETCH_ALLOW`: a network or hostname, optionally with a port. */
+/** A permitted network, or a hostname with its port. */
 type AllowRule = { range: [Ip, number]; port: number | null } | { host: string; port: number }
 
 export interface AddressPolicy {
