@@ -36,7 +36,8 @@ import type { CallerSocket } from '#infra/caller-socket.ts'
 import type { Context, Engine } from '#infra/context.ts'
 import { createDocumentReader } from '#infra/text/documents/reader.ts'
 import { createPictureMaker } from '#infra/pictures/maker.ts'
-import { createMedia } from '#infra/media/media.ts'
+import { fileTooLarge } from '#infra/media/file-too-large.ts'
+import { createMedia } from '#packages/media-tools/media.ts'
 import { startJobs } from '#infra/jobs/jobs.ts'
 import { createLeases } from '#infra/processes/leases.ts'
 import { createLedger } from '#infra/ledger/create-ledger.ts'
@@ -149,7 +150,7 @@ export async function startApp({
   const outside = parts.use('calls of others', createOutbound(policyOf('UK_FETCH_ALLOW', config.fetchAllow), waits))
   const documents = parts.use('the reader of documents', createDocumentReader())
   const pictures = parts.use('the maker of pictures', createPictureMaker())
-  const media = parts.use('media', await createMedia({ folder: join(config.dataDir, 'media') }))
+  const media = parts.use('media', await createMedia({ folder: join(config.dataDir, 'media'), tooLarge: fileTooLarge }))
   const scanner = parts.use('the scanner', createScanner())
   const ownSpeech = { ...media.speech, formats: media.converter.formats }
   const endpoints = parts.use(

@@ -160,6 +160,11 @@ export const ROOMS: readonly Room[] = [
     may: [],
   },
   {
+    files: '../packages/media-tools/**',
+    is: 'facts about media files, audio conversion, local speech, simulated media',
+    may: ['../packages/fair-queue/**'],
+  },
+  {
     files: '../packages/terminal-screen/**',
     is: 'the screen of a terminal from its bytes, and snapshots of it',
     may: [],

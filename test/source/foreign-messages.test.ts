@@ -16,8 +16,8 @@ const knownMessages: Readonly<Record<string, string>> = {
   'src/infra/start-refused.ts': 'the administrator who starts the server',
   'src/infra/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
   'src/infra/pictures/child.ts': 'the debug log',
-  'src/infra/media/convert/encode-thread.ts': 'another thread, which throws it again: a fault of the server',
-  'src/infra/media/speech/flite-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'packages/media-tools/src/convert/encode-thread.ts': 'another thread, which throws it again: a fault of the server',
+  'packages/media-tools/src/speech/flite-thread.ts': 'another thread, which throws it again: a fault of the server',
   'src/modules/accounts/passkeys/ceremony.ts': 'the log',
   'src/modules/ai-gateway/lists/known-lists.ts': 'the debug log',
   'src/modules/ai-gateway/lists/ask-provider.ts': 'the owner of an endpoint, and is of our own HTTP client',
@@ -29,7 +29,7 @@ test('messages of unknown errors are read only where no caller sees them', () =>
   const readers = globSync('src/{modules,pipeline,gateway,authz,core,infra,interfaces/{mcp,docs,openapi}}/**/*.ts', {
     cwd: root,
   })
-    .concat('src/app.ts')
+    .concat('src/app.ts', globSync('packages/*/src/**/*.ts', { cwd: root }))
     .filter((path) => !/\.(test|long)\.ts$/.test(path))
     .filter((path) => {
       const source = readFileSync(join(root, path), 'utf8')

@@ -1,7 +1,7 @@
-import type { MediaFacts, SoundFormat } from '#infra/media/facts.ts'
+import type { MediaFacts, SoundFormat } from '#packages/media-tools/facts.ts'
 import type { AnswerPlace } from '#infra/media/answer-room.ts'
 
-export type { SoundFormat } from '#infra/media/facts.ts'
+export type { SoundFormat } from '#packages/media-tools/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 

@@ -1,4 +1,4 @@
-import type { Media } from '#infra/media/media.ts'
+import type { Media } from '#packages/media-tools/media.ts'
 import type { Payer } from '#infra/ledger/ledger.ts'
 import type { Id } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'

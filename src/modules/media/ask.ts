@@ -1,4 +1,4 @@
-import type { MediaFacts } from '#infra/media/facts.ts'
+import type { MediaFacts } from '#packages/media-tools/facts.ts'
 import type {
   ImageRequest,
   MediaInput,

@@ -1,6 +1,6 @@
 import type { HasVoices } from '#modules/ai-gateway/service.ts'
 import type { Context } from '#infra/context.ts'
-import { speaks } from '#infra/media/speech/voice.ts'
+import { speaks } from '#packages/media-tools/speech/voice.ts'
 
 /** The default model. */
 const USUAL = 'local/flite'

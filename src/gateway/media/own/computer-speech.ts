@@ -2,12 +2,12 @@
  * Speech models on computers (sherpa-onnx). The request over a computer's connection is `engine.call` in
  * `daemon-protocol/operations.ts`.
  */
-import { FormatNotMade } from '#infra/media/convert/converter.ts'
-import { resample } from '#infra/media/convert/samples.ts'
-import { waveSamples } from '#infra/media/convert/wave.ts'
-import type { Pcm } from '#infra/media/facts.ts'
-import type { Media } from '#infra/media/media.ts'
-import { ProgramFailed } from '#infra/media/programs.ts'
+import { FormatNotMade } from '#packages/media-tools/convert/converter.ts'
+import { resample } from '#packages/media-tools/convert/samples.ts'
+import { waveSamples } from '#packages/media-tools/convert/wave.ts'
+import type { Pcm } from '#packages/media-tools/facts.ts'
+import type { Media } from '#packages/media-tools/media.ts'
+import { ProgramFailed } from '#packages/media-tools/programs.ts'
 import { refuse } from '#core/errors.ts'
 import { listOf, objectOf } from '../../model/json.ts'
 import { wellFormedJson } from '../../model/well-formed.ts'

@@ -1,4 +1,4 @@
-import type { Pcm } from '#infra/media/facts.ts'
+import type { Pcm } from '#packages/media-tools/facts.ts'
 
 /** Raw samples: 16 bit, little endian, mono. */
 export interface Piece {

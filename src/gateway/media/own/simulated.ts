@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { LONGEST_SIDE, drawPicture } from '#infra/media/simulated/picture.ts'
-import { SIMULATED_RATE, secondsOf, toneOf } from '#infra/media/simulated/sound.ts'
-import { simulatedWords } from '#infra/media/simulated/transcript.ts'
-import { LONGEST_VIDEO_SECONDS, LONGEST_VIDEO_SIDE, drawVideo } from '#infra/media/simulated/video.ts'
+import { LONGEST_SIDE, drawPicture } from '#packages/media-tools/simulated/picture.ts'
+import { SIMULATED_RATE, secondsOf, toneOf } from '#packages/media-tools/simulated/sound.ts'
+import { simulatedWords } from '#packages/media-tools/simulated/transcript.ts'
+import { LONGEST_VIDEO_SECONDS, LONGEST_VIDEO_SIDE, drawVideo } from '#packages/media-tools/simulated/video.ts'
 import { refuse } from '#core/errors.ts'
 import type {
   ImageRequest,

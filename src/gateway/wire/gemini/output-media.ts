@@ -1,4 +1,4 @@
-import { readWaveHead } from '#infra/media/convert/wave.ts'
+import { readWaveHead } from '#packages/media-tools/convert/wave.ts'
 import type { CanonicalRequest, Chunk } from '../../model/canonical-request.ts'
 import { compact, type Json, textOf } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'

@@ -1,4 +1,4 @@
-import { waveHead } from '#infra/media/convert/wave.ts'
+import { waveHead } from '#packages/media-tools/convert/wave.ts'
 import type { Chunk, MediaSource, SoundPiece } from '../../model/canonical-request.ts'
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { sourceOf, urlOf } from '../shared/media.ts'

@@ -1,7 +1,7 @@
 import type { Blobs, StagedBlob } from '#infra/blobs/blobs.ts'
-import type { MediaFacts } from '#infra/media/facts.ts'
-import type { Media } from '#infra/media/media.ts'
-import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
+import type { MediaFacts } from '#packages/media-tools/facts.ts'
+import type { Media } from '#packages/media-tools/media.ts'
+import { UnreadableMedia } from '#packages/media-tools/probe/unreadable.ts'
 import {
   type DeliveredMedia,
   type MadeFile,

@@ -1,5 +1,5 @@
 import { type Generated, type Selectable, sql } from 'kysely'
-import type { MediaFacts } from '#infra/media/facts.ts'
+import type { MediaFacts } from '#packages/media-tools/facts.ts'
 import type { MeteredCall, Outcome, Payer } from '#infra/ledger/ledger.ts'
 import { type Db, nextTime } from '#infra/postgres/client.ts'
 import type { MediaKind, VendorJob } from '#gateway/media/adapter.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import type { Media } from '#infra/media/media.ts'
-import type { StagedFile } from '#infra/media/staged-file.ts'
+import type { Media } from '#packages/media-tools/media.ts'
+import type { StagedFile } from '#packages/media-tools/staged-file.ts'
 
 /** Collects streamed audio for saving. */
 export interface SpeechCopy extends AsyncDisposable {

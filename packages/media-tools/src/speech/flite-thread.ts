@@ -2,7 +2,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWaveHead } from '../convert/wave.ts'
 import { type WasmModule, runWasi } from './wasi.ts'
-import { shorten } from '#core/text/shorten.ts'
 
 export interface FliteRequest {
   text: string
@@ -19,7 +18,8 @@ parentPort!.on('message', (request: FliteRequest) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     (answer) => parentPort!.postMessage(answer),
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    (error: unknown) => parentPort!.postMessage({ error: shorten(String(error), 300) } satisfies FliteAnswer),
+    (error: unknown) =>
+      parentPort!.postMessage({ error: String(error).slice(0, 300).toWellFormed() } satisfies FliteAnswer),
   )
 })
 
@@ -37,7 +37,7 @@ async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer>
     'out.wav',
   ])
   const head = code === 0 ? readWaveHead(file) : null
-  if (head === null) return { error: `flite exited with ${code}: ${shorten(said.trim(), 200)}` }
+  if (head === null) return { error: `flite exited with ${code}: ${said.trim().slice(0, 200).toWellFormed()}` }
   // Copied, because a view would transfer its whole buffer.
   return { sampleRate: head.sampleRate, pcm: new Uint8Array(file.subarray(head.start)) }
 }

@@ -38,7 +38,13 @@ const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whit
 /** Self-contained formats: a playlist could make ffmpeg read other files. */
 const INPUT_FORMATS = 'mp3,wav,ogg,flac,aac,mov,matroska,mpegts'
 
-export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: string | null }): Converter {
+interface ConverterOptions {
+  folder: string
+  ffmpeg: string | null
+  tooLarge?: ((mostMebibytes: number) => Error) | undefined
+}
+
+export function createConverter({ folder, ffmpeg, tooLarge }: ConverterOptions): Converter {
   const encoders = createEncoders()
   const turns = createTurns(TURNS)
 
@@ -52,7 +58,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
   }
 
   async function* wave({ sampleRate, bytes }: Pcm, { signal }: ConvertOptions): AsyncGenerator<Uint8Array> {
-    await using file = await stageFile(folder, bytes, { mostBytes: MOST_BYTES, ...(signal && { signal }) })
+    await using file = await stageFile(folder, bytes, { mostBytes: MOST_BYTES, tooLarge, ...(signal && { signal }) })
     yield waveHead(sampleRate, file.sizeBytes)
     yield* file.read()
   }
@@ -60,7 +66,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
   /** Decodes through a file, because some formats have their index at the end. */
   async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
     const { signal } = options
-    await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, ...(signal && { signal }) })
+    await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, tooLarge, ...(signal && { signal }) })
     yield* program([...QUIET, '-format_whitelist', INPUT_FORMATS, '-i', `file:${file.path}`, ...output], null, options)
   }
 

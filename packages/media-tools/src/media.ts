@@ -11,17 +11,24 @@ export interface Media extends AsyncDisposable {
   stage(bytes: AsyncIterable<Uint8Array>, options: { mostBytes: number; signal?: AbortSignal }): Promise<StagedFile>
 }
 
-/** `folder`: for temporary files. Programs are detected once; later installations need a restart. */
-export async function createMedia({ folder }: { folder: string }): Promise<Media> {
+interface MediaOptions {
+  /** For temporary files. */
+  folder: string
+  /** The error for a file with more than this many MiB. */
+  tooLarge?: (mostMebibytes: number) => Error
+}
+
+/** Programs are detected once; later installations need a restart. */
+export async function createMedia({ folder, tooLarge }: MediaOptions): Promise<Media> {
   const [ffmpeg, espeak] = await Promise.all([findProgram('ffmpeg'), findProgram('espeak-ng'), removeLeftFiles(folder)])
   const probe = createMediaProbe()
-  const converter = createConverter({ folder, ffmpeg })
+  const converter = createConverter({ folder, ffmpeg, tooLarge })
   const speech = createLocalSpeech({ espeak })
   return {
     probe,
     converter,
     speech,
-    stage: (bytes, options) => stageFile(folder, bytes, options),
+    stage: (bytes, options) => stageFile(folder, bytes, { ...options, tooLarge }),
     async [Symbol.asyncDispose]() {
       await Promise.all([probe, converter, speech].map((part) => part[Symbol.asyncDispose]()))
     },
