@@ -8,7 +8,7 @@ import type { Input } from '#daemon-protocol/operations.ts'
 import { LinkLost } from '#daemon-protocol/stream.ts'
 import { pairedBy } from '#test/link/daemon.ts'
 import { proxyTo } from '#test/link/proxy.ts'
-import { type Home, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { type Home, daemonHome, continueDaemon, runDaemonAt } from '#test/link/run-daemon.ts'
 import { temporaryDir } from '#test/program.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { PATIENCE_MS, until as untilSo } from '#test/until.ts'
@@ -245,14 +245,14 @@ test('half-open links are detected as dead and slow links are kept', async () =>
   proxy.delay(600)
   // Each takes 1.2 s, long enough for several heartbeats.
   for (let time = 0; time < 3; time++) await links.ask(paired.id, 'daemon.probe', {}, { signal })
-  assert.equal(daemon.said.length, 1, daemon.said.join('\n'))
+  assert.equal(daemon.messages.length, 1, daemon.messages.join('\n'))
   proxy.delay(0)
   const progress = { read: 0, breaks: 0 }
   const running = runThrough(paired.id, command('half', count(100)), progress)
   await until(() => progress.read > 0)
   proxy.stall('now')
   assert.equal((await running).stdout, counted(100))
-  assert.match(daemon.said.join('\n'), /nothing was heard for too long/)
+  assert.match(daemon.messages.join('\n'), /nothing was heard for too long/)
 })
 
 test('a command survives a server restart into another process', async () => {
@@ -318,7 +318,7 @@ test('a restarted daemon reports its current permissions', async () => {
     assert.ok((await links.ask(paired.id, 'users.list', {}, { signal })).users)
   }
   using room = temporaryDir()
-  await using _daemon = goOn(home, { allows: ['fs_read'], roots: [room.path] })
+  await using _daemon = continueDaemon(home, { allows: ['fs_read'], roots: [room.path] })
   const allows = async () => (await alice.get(`/computers/${paired.id}`)).body.data.allows.join()
   await until(async () => (await allows()) === 'fs_read')
   await assert.rejects(links.ask(paired.id, 'users.list', {}, { signal }), { code: 'capability_denied' })

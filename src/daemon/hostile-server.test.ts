@@ -60,7 +60,7 @@ test("a hostile server can't exceed what the machine’s owner allowed", async (
   assert.equal(await asks('daemon.rotate', { credential: '../../x', overlap_seconds: 1 }), 'invalid_parameter')
   assert.equal(existsSync(marker), false)
   assert.equal(mux.closed, false)
-  assert.deepEqual(daemon.said, [`connected to ${origin}`])
+  assert.deepEqual(daemon.messages, [`connected to ${origin}`])
 })
 
 test('a protocol violation closes the link but not the daemon, which reconnects', async () => {
@@ -87,7 +87,7 @@ test('a protocol violation closes the link but not the daemon, which reconnects'
   assert.equal(await closed, 4002)
   const mux = await greet(coming)
   assert.ok((await mux.open({ op: 'daemon.probe', input: {} }).output).now)
-  assert.ok(daemon.said.length > 3)
+  assert.ok(daemon.messages.length > 3)
 })
 
 test('the daemon abandons a server that accepts the connection and sends nothing, then retries', async () => {
@@ -99,7 +99,7 @@ test('the daemon abandons a server that accepts the connection and sends nothing
   await once(silent, 'close')
   const mux = await greet(again)
   assert.ok((await mux.open({ op: 'daemon.probe', input: {} }).output).now)
-  assert.match(daemon.said[0]!, /no HELLO from the server/)
+  assert.match(daemon.messages[0]!, /no HELLO from the server/)
 })
 
 test("an unresponsive keeper doesn't keep the daemon from its server", async () => {
@@ -114,7 +114,7 @@ test("an unresponsive keeper doesn't keep the daemon from its server", async () 
   await using daemon = await runDaemonAt(home, origin, me)
   const mux = await greet(coming)
   assert.ok((await mux.open({ op: 'daemon.probe', input: {} }).output).now)
-  assert.match(daemon.said[0]!, /keeper process isn't responding: ./)
+  assert.match(daemon.messages[0]!, /keeper process isn't responding: ./)
   hangs.close()
   for (const socket of held) socket.destroy()
 })

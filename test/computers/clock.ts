@@ -16,9 +16,9 @@ const ahead = (): number => {
 }
 
 class Wrong extends True {
-  constructor(...given: [] | ConstructorParameters<typeof Date>) {
-    if (given.length === 0) super(Wrong.now())
-    else super(...given)
+  constructor(...args: [] | ConstructorParameters<typeof Date>) {
+    if (args.length === 0) super(Wrong.now())
+    else super(...args)
   }
   static override now(): number {
     return True.now() + ahead()

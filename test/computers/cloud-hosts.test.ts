@@ -82,7 +82,7 @@ test(
 
     // Snapshots are made on the host with the home, whichever server gets the request.
     const snapshots: string[] = []
-    for (const [asked, id] of [
+    for (const [helper, id] of [
       [at, home],
       [beyond, home],
       [at, other],
@@ -90,20 +90,20 @@ test(
       [beyond, home],
       [at, home],
     ] as const) {
-      const { status, result, error } = await asked.snapshot(id)
+      const { status, result, error } = await helper.snapshot(id)
       assert.equal(status, 'succeeded', JSON.stringify(error))
       snapshots.push(result.id)
     }
-    const moved = await beyond.make({ from_snapshot: snapshots[1] })
-    assert.equal(await placeOf(moved), await placeOf(other))
-    assert.equal((await beyond.exec(moved, 'sha256sum -c sum && cat deep/er/word')).stdout, 'big: OK\nkept\n')
+    const newId = await beyond.make({ from_snapshot: snapshots[1] })
+    assert.equal(await placeOf(newId), await placeOf(other))
+    assert.equal((await beyond.exec(newId, 'sha256sum -c sum && cat deep/er/word')).stdout, 'big: OK\nkept\n')
     for (const verb of ['stop', 'start'] as const) {
       // Sent to the server without the home.
-      const told = await here.post(`/computers/${moved}/${verb}`)
-      assert.equal(told.status, 200, told.text)
-      await at.settles(moved, verb === 'stop' ? 'stopped' : 'running')
+      const response = await here.post(`/computers/${newId}/${verb}`)
+      assert.equal(response.status, 200, response.text)
+      await at.settles(newId, verb === 'stop' ? 'stopped' : 'running')
     }
-    assert.equal((await at.exec(moved, 'cat deep/er/word')).stdout, 'kept\n')
+    assert.equal((await at.exec(newId, 'cat deep/er/word')).stdout, 'kept\n')
 
     // The first host disappears with its homes.
     programs[0]!.child.kill('SIGKILL')
@@ -120,18 +120,18 @@ test(
     // Requests before that wait.
     const early = await there.post(`/computers/${home}/snapshots`, {})
     assert.equal(early.status, 202, early.text)
-    const told = /host that has this computer’s home is offline.*a new computer elsewhere from a snapshot/
+    const offlineMessage = /host that has this computer’s home is offline.*a new computer elsewhere from a snapshot/
     await until(
       async () => (await there.post(`/computers/${home}/snapshots`, {})).body.error?.message as string,
-      (message) => told.test(message),
+      (message) => offlineMessage.test(message),
     )
     const again = await beyond.make({ from_snapshot: snapshots.at(-1) })
     assert.equal((await beyond.exec(again, 'sha256sum -c sum')).stdout, 'big: OK\n')
     assert.equal((await beyond.exec(other, 'echo still')).stdout, 'still\n')
-    for (const id of [moved, again, other]) assert.equal((await there.delete(`/computers/${id}`)).status, 200)
+    for (const id of [newId, again, other]) assert.equal((await there.delete(`/computers/${id}`)).status, 200)
     await until(
       async () => (await pool.query('select from cloud_remains')).rowCount,
-      (left) => left === 0,
+      (count) => count === 0,
     )
 
     // The host returns and continues with its homes.
@@ -142,12 +142,12 @@ test(
       async () => (await there.post(`/computers/${home}/exec`, { command: 'cat deep/er/word' })).body.data?.stdout,
       (word) => word === 'kept\n',
     )
-    assert.equal((await returned.ended(early.body.data.id)).status, 'succeeded')
+    assert.equal((await returned.waitForEnd(early.body.data.id)).status, 'succeeded')
     assert.equal((await there.delete(`/computers/${home}`)).status, 200)
     const folder = openHost(dirs[0]!).folder
     await until(
       async () => existsSync(join(folder, home)),
-      (left) => !left,
+      (remains) => !remains,
     )
   },
 )

@@ -41,7 +41,7 @@ const hostFolder = (): string => openHost(database.dataDir).folder
 let program: Program
 let alice: Caller
 let cookie = ''
-const { make, made, ended, exec, read, settles } = cloudsOf(() => alice)
+const { make, ids: createdIds, waitForEnd: waitForEnd, exec, load: load, settles } = cloudsOf(() => alice)
 
 async function start(): Promise<void> {
   program = startProgram(environment)
@@ -71,8 +71,8 @@ const lifecycleOf = async (id: string): Promise<string | undefined> =>
   (await pool.query('select lifecycle from computers where id = $1', [id])).rows[0]?.lifecycle
 const online = (id: string) =>
   until(
-    async () => (await read(id)).connection,
-    (found) => found === 'online',
+    async () => (await load(id)).connection,
+    (connection) => connection === 'online',
   )
 const containers = async (): Promise<{ Names: string[]; State: string }[]> =>
   podman ? JSON.parse(await ask(podman.socket, 'GET', '/v1.41/containers/json?all=true')) : []
@@ -81,7 +81,7 @@ const containersOf = async (id: string) =>
 
 const sandboxed = async (id: string): Promise<boolean> =>
   processesWith(`${id}/`).length > 0 || (await containersOf(id)).length > 0
-const held = async (id: string): Promise<boolean> =>
+const isPaused = async (id: string): Promise<boolean> =>
   processesWith(`${id}/`).some((pid) => stateOf(pid) === 'T') ||
   (await containersOf(id)).some(({ State }) => State === 'paused')
 function stateOf(pid: number): string {
@@ -125,7 +125,7 @@ const STATES: State[] = [
     there: async (id) => (await lifecycleOf(id)) === 'provisioning' && existsSync(join(hostFolder(), id)),
     past: async (id) => (await lifecycleOf(id)) === 'running',
     async comesTo(id) {
-      const { status, error } = await ended(operations.get(id)!)
+      const { status, error } = await waitForEnd(operations.get(id)!)
       assert.equal(status, 'succeeded', JSON.stringify(error))
       await online(id)
     },
@@ -192,18 +192,18 @@ const STATES: State[] = [
       operations.set(id, body.data.id)
       return id
     },
-    there: (id) => held(id),
+    there: (id) => isPaused(id),
     past: async (id) =>
       (await pool.query(`select from computer_snapshots where computer_id = $1 and status = 'ready'`, [id]))
         .rowCount === 1,
     async comesTo(id) {
-      const { status, result, error } = await ended(operations.get(id)!)
+      const { status, result, error } = await waitForEnd(operations.get(id)!)
       assert.equal(status, 'succeeded', JSON.stringify(error))
       assert.equal(result.status, 'ready')
-      snapshots.set((await read(id)).driver, result.id)
+      snapshots.set((await load(id)).driver, result.id)
       await online(id)
       assert.equal((await exec(id, 'echo goes on')).stdout, 'goes on\n')
-      assert.equal(await held(id), false)
+      assert.equal(await isPaused(id), false)
     },
   },
   {
@@ -216,7 +216,7 @@ const STATES: State[] = [
     there: async (id) => (await lifecycleOf(id)) === 'provisioning' && existsSync(join(hostFolder(), id, 'home/big')),
     past: async (id) => (await lifecycleOf(id)) === 'running',
     async comesTo(id) {
-      const { status, error } = await ended(operations.get(id)!)
+      const { status, error } = await waitForEnd(operations.get(id)!)
       assert.equal(status, 'succeeded', JSON.stringify(error))
       await online(id)
       assert.equal((await exec(id, 'sha256sum -c sum')).stdout, 'big: OK\n')
@@ -256,7 +256,7 @@ export function killedIn(names: readonly string[] | null = null): void {
             ids.push(id)
             const caught = await until(
               async () => ((await state.there(id)) ? 'there' : (await state.past(id)) ? 'past' : null),
-              (found) => found !== null,
+              (value) => value !== null,
             )
             await kill()
             t.diagnostic(`${driver}: ${caught}`)
@@ -277,7 +277,7 @@ async function nothingIsLeft(): Promise<void> {
   for (const { id } of rows) await alice.delete(`/computers/${id}`)
   await until(
     async () => (await pool.query('select from cloud_remains')).rowCount,
-    (left) => left === 0,
+    (count) => count === 0,
   )
   assert.deepEqual(
     readdirSync(hostFolder()).filter((name) => /^[0-9A-Z]{26}$/.test(name)),
@@ -286,5 +286,5 @@ async function nothingIsLeft(): Promise<void> {
   assert.deepEqual(processesWith(`${hostFolder()}/`), [])
   assert.deepEqual(await containers(), [])
   for (const controller of ['memory/ukiyo', 'pids/ukiyo', 'cpu/ukiyo', 'ukiyo'])
-    for (const id of made) assert.ok(!existsSync(join('/sys/fs/cgroup', controller, id)), `${controller}/${id}`)
+    for (const id of createdIds) assert.ok(!existsSync(join('/sys/fs/cgroup', controller, id)), `${controller}/${id}`)
 }

@@ -100,7 +100,7 @@ test(
     for (const id of [stays, rests]) assert.equal((await alice.delete(`/computers/${id}`)).status, 200)
     await until(
       async () => (await pool.query('select from cloud_remains')).rowCount,
-      (left) => left === 0,
+      (count) => count === 0,
     )
   },
 )

@@ -7,38 +7,38 @@ export interface Clouds {
   /** Returns the ID of a running computer. */
   make(more?: object, who?: Caller): Promise<string>
   /** Waits for an operation to end. */
-  ended(id: string): Promise<Answer['body']>
+  waitForEnd(id: string): Promise<Answer['body']>
   exec(id: string, command: string, more?: object): Promise<Answer['body']>
-  read(id: string): Promise<Answer['body']>
+  load(id: string): Promise<Answer['body']>
   lifecycle(id: string): Promise<string>
-  settles(id: string, wanted: string): Promise<unknown>
+  settles(id: string, lifecycle: string): Promise<unknown>
   /** Returns the operation. */
   snapshot(id: string, name?: string): Promise<Answer['body']>
   /** To be deleted. */
-  made: ReadonlySet<string>
+  ids: ReadonlySet<string>
 }
 
 /** Helpers for cloud computers. `who`: the current caller, who changes when the server restarts. */
 export function cloudsOf(who: () => Caller): Clouds {
-  const made = new Set<string>()
-  async function ended(id: string): Promise<Answer['body']> {
+  const ids = new Set<string>()
+  async function waitForEnd(id: string): Promise<Answer['body']> {
     for (let status = 'queued'; ;) {
       const { data } = (await who().get(`/operations/${id}/await?since_status=${status}`)).body
       if (!['queued', 'running'].includes(data.status)) return data
       status = data.status
     }
   }
-  const read = async (id: string) => (await who().get(`/computers/${id}`)).body.data
+  const load = async (id: string) => (await who().get(`/computers/${id}`)).body.data
   return {
-    made,
-    ended,
-    read,
+    ids,
+    waitForEnd,
+    load,
     async make(more = {}, by = who()) {
-      const asked = await by.post('/app/computers', { name: 'Box', ...more })
-      assert.equal(asked.status, 202, asked.text)
-      const operation = await ended(asked.body.data.id)
+      const response = await by.post('/app/computers', { name: 'Box', ...more })
+      assert.equal(response.status, 202, response.text)
+      const operation = await waitForEnd(response.body.data.id)
       assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
-      made.add(operation.result.id)
+      ids.add(operation.result.id)
       return operation.result.id
     },
     async exec(id, command, more = {}) {
@@ -46,16 +46,16 @@ export function cloudsOf(who: () => Caller): Clouds {
       assert.equal(status, 200, text)
       return body.data
     },
-    lifecycle: async (id) => (await read(id)).lifecycle,
-    settles: (id, wanted) =>
+    lifecycle: async (id) => (await load(id)).lifecycle,
+    settles: (id, target) =>
       until(
-        async () => (await read(id)).lifecycle,
-        (found) => found === wanted,
+        async () => (await load(id)).lifecycle,
+        (current) => current === target,
       ),
     async snapshot(id, name) {
-      const asked = await who().post(`/computers/${id}/snapshots`, name === undefined ? {} : { name })
-      assert.equal(asked.status, 202, asked.text)
-      return ended(asked.body.data.id)
+      const response = await who().post(`/computers/${id}/snapshots`, name === undefined ? {} : { name })
+      assert.equal(response.status, 202, response.text)
+      return waitForEnd(response.body.data.id)
     },
   }
 }

@@ -27,10 +27,10 @@ export async function filesIn(t: Story, allowed: readonly string[]) {
 }
 
 /** A daemon's files and ports over a real socket. */
-export async function machine(given: { root?: string; state?: string; clock?: () => Clock } = {}) {
+export async function machine(options: { root?: string; state?: string; clock?: () => Clock } = {}) {
   const { root = await mkdtemp(join(tmpdir(), 'uk-files-')), state = await mkdtemp(join(tmpdir(), 'uk-state-')) } =
-    given
-  const files = createFiles({ allowed: [root], folder: state, ...(given.clock && { clock: given.clock }) })
+    options
+  const files = createFiles({ allowed: [root], folder: state, ...(options.clock && { clock: options.clock }) })
   // Untyped, as over a link: each handler parses its input.
   const handlers = { ...files.handlers, 'ports.dial': dial, 'ports.list': listPorts } as unknown as Record<
     string,
@@ -46,7 +46,7 @@ export async function machine(given: { root?: string; state?: string; clock?: ()
     async [Symbol.asyncDispose]() {
       await link[Symbol.asyncDispose]()
       await files[Symbol.asyncDispose]()
-      const own = [root, state].filter((folder) => folder !== given.root && folder !== given.state)
+      const own = [root, state].filter((folder) => folder !== options.root && folder !== options.state)
       await Promise.all(own.map((folder) => rm(folder, { recursive: true, force: true })))
     },
   }
@@ -79,15 +79,15 @@ export async function upload(
     ...input,
   })
   stream.output.catch(() => {})
-  const sent = (async () => {
+  const sending = (async () => {
     for (let at = 0; at < bytes.length; at += 50_000) await stream.write(bytes.subarray(at, at + 50_000))
     stream.finish()
   })()
-  sent.catch(() => {})
+  sending.catch(() => {})
   return stream.output
 }
 
-export const refused = (code: string) => (error: unknown) => {
+export const isRefusal = (code: string) => (error: unknown) => {
   assert.ok(error instanceof Refusal, String(error))
   assert.equal(error.code, code)
   return true

@@ -20,20 +20,25 @@ import { until } from '../until.ts'
 const ROOT = join(import.meta.dirname, '../..')
 export const WITH_NODE = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`
 
-export interface Ended {
+export interface ProgramResult {
   code: number | null
-  said: string
+  output: string
 }
 
 /** Runs a program and collects stdout and stderr. */
-export function ends(file: string, args: readonly string[], options: SpawnOptions, input?: string): Promise<Ended> {
+export function ends(
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  input?: string,
+): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(file, args, { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
-    let said = ''
-    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (said += String(part)))
+    let output = ''
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (output += String(part)))
     // The program may exit before reading everything.
     child.stdin!.on('error', () => {}).end(input ?? '')
-    child.once('error', reject).once('close', (code) => resolve({ code, said }))
+    child.once('error', reject).once('close', (code) => resolve({ code, output }))
   })
 }
 
@@ -46,8 +51,8 @@ export interface Machine extends AsyncDisposable {
   /** The daemon's state folder. */
   folder: string
   /** `curl … | sh -s -- WORDS` with a token of this user. */
-  install(origin: string, person: Caller, words?: readonly string[]): Promise<Ended>
-  uk(...words: string[]): Promise<Ended>
+  install(origin: string, person: Caller, words?: readonly string[]): Promise<ProgramResult>
+  uk(...words: string[]): Promise<ProgramResult>
   computerId(): string
   /** The installed release. */
   release(): string
@@ -78,19 +83,19 @@ export function machine(path = WITH_NODE): Machine {
     pid: () => (isHeld(lock) ? Number(holderOf(lock)) : null),
     log: () => (existsSync(join(folder, 'daemon.log')) ? readFileSync(join(folder, 'daemon.log'), 'utf8') : ''),
     async [Symbol.asyncDispose]() {
-      const told = new Set<number>()
+      const signaledPids = new Set<number>()
       // A daemon that is updating holds no lock and starts another keeper.
       await until(
         async () => {
-          const found = runningFrom(home)
+          const pids = runningFrom(home)
           signalAll(
-            found.filter((pid) => !told.has(pid)),
+            pids.filter((pid) => !signaledPids.has(pid)),
             'SIGTERM',
           )
-          for (const pid of found) told.add(pid)
-          return found
+          for (const pid of pids) signaledPids.add(pid)
+          return pids
         },
-        (found) => found.length === 0,
+        (pids) => pids.length === 0,
       )
       rmSync(home, { recursive: true, force: true, maxRetries: 10 })
     },

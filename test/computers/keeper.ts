@@ -38,7 +38,7 @@ export async function startKeeper(node: readonly string[] = []): Promise<TestKee
   const kill = async (): Promise<void> => {
     const { pid } = await client.hello()
     process.kill(pid, 'SIGKILL')
-    await until(async () => gone(pid), Boolean)
+    await until(async () => hasExited(pid), Boolean)
   }
   return {
     folder,
@@ -49,13 +49,13 @@ export async function startKeeper(node: readonly string[] = []): Promise<TestKee
       const { pid } = await client.hello()
       for (const one of clients) await one.close()
       process.kill(pid, 'SIGTERM')
-      await until(async () => gone(pid), Boolean)
+      await until(async () => hasExited(pid), Boolean)
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
 
-export function gone(pid: number): boolean {
+export function hasExited(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return false
@@ -74,7 +74,7 @@ export const withWord = (word: string): string[] =>
     }
   })
 
-export const wanted = (key: string, argv: string[], more: Partial<Input<'exec'>> = {}): Input<'exec'> => ({
+export const execInput = (key: string, argv: string[], more: Partial<Input<'exec'>> = {}): Input<'exec'> => ({
   key,
   argv,
   cwd: '/',
@@ -86,14 +86,14 @@ export const wanted = (key: string, argv: string[], more: Partial<Input<'exec'>>
   ...more,
 })
 
-export interface Ran {
+export interface CommandOutput {
   end: Output<'exec'>
   stdout: string
   stderr: string
   pid: number
 }
 
-export async function ran(stream: AskedStream<'exec'>): Promise<Ran> {
+export async function ran(stream: AskedStream<'exec'>): Promise<CommandOutput> {
   const parts: Record<number, Buffer[]> = { [CHANNEL.stdout]: [], [CHANNEL.stderr]: [] }
   let pid = 0
   for await (const incoming of stream) {
@@ -104,7 +104,7 @@ export async function ran(stream: AskedStream<'exec'>): Promise<Ran> {
   return { end: await stream.output, stdout: text(CHANNEL.stdout), stderr: text(CHANNEL.stderr), pid }
 }
 
-export const exec = async (client: KeeperClient, input: Input<'exec'>): Promise<Ran> =>
+export const exec = async (client: KeeperClient, input: Input<'exec'>): Promise<CommandOutput> =>
   ran(await client.open('exec', input))
 
 export async function call<

@@ -36,19 +36,19 @@ export async function startPodman(): Promise<Podman> {
     [...at, '--storage-driver', 'vfs', 'system', 'service', '--time', '0', `unix://${socket}`],
     { stdio: 'ignore', env: { ...process.env, CONTAINERS_CONF: settings } },
   )
-  const gone = new Promise((resolve) => child.once('exit', resolve))
+  const exited = new Promise((resolve) => child.once('exit', resolve))
   await until(async () => existsSync(socket) && (await ask(socket, 'GET', '/_ping').catch(() => 0)), Boolean)
   return {
     socket,
     async image(name, programs) {
-      const found = programs.map((each) =>
+      const paths = programs.map((each) =>
         execFileSync('sh', ['-c', `command -v ${each}`], { encoding: 'utf8' }).trim(),
       )
-      const libraries = found.flatMap((file) => {
+      const libraries = paths.flatMap((file) => {
         const { stdout } = lddOf(file)
         return [...stdout.matchAll(/(?:=> |^\s*)(\/\S+)/gm)].map(([, path]) => path!)
       })
-      const names = [...new Set([...found.map((file) => file.replace(/^\/usr\/bin/, '/bin')), ...libraries])]
+      const names = [...new Set([...paths.map((file) => file.replace(/^\/usr\/bin/, '/bin')), ...libraries])]
       const tar = execFileSync('tar', ['-C', '/', '-chf', '-', ...names.map((path) => path.slice(1))], {
         maxBuffer: 268_435_456,
         stdio: ['ignore', 'pipe', 'ignore'],
@@ -57,7 +57,7 @@ export async function startPodman(): Promise<Podman> {
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      await gone
+      await exited
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -75,13 +75,13 @@ function lddOf(file: string): { stdout: string } {
 export const ask = (socketPath: string, method: string, path: string, body?: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const headers = body ? { 'content-type': 'application/x-tar', 'content-length': body.length } : {}
-    const asked = request({ socketPath, method, path, agent: false, headers }, (response) => {
+    const call = request({ socketPath, method, path, agent: false, headers }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
       response.once('end', () =>
         (response.statusCode ?? 500) < 400 ? resolve(text) : reject(new Error(`${response.statusCode}: ${text}`)),
       )
     })
-    asked.once('error', reject)
-    asked.end(body)
+    call.once('error', reject)
+    call.end(body)
   })

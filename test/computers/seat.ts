@@ -12,7 +12,7 @@ export interface Seat {
   /** Waits for a condition, as long as output arrives every minute. */
   shows(holds: (all: string) => boolean): Promise<string>
   /** The program's exit code. */
-  ended(): Promise<number | null>
+  exitCode(): Promise<number | null>
 }
 
 export async function seatAt(
@@ -24,9 +24,9 @@ export async function seatAt(
   await openTerminal(client, terminal_id, argv, { env, cwd, cols: 90, rows: 30 })
   let from = 0
   let all = ''
-  const read = async () => {
-    const asked = { terminal_id, from, max_bytes: 1 << 20, wait_ms: 1_000, screen: false }
-    const stream = await client.open('terminal.read', asked)
+  const readOutput = async () => {
+    const input = { terminal_id, from, max_bytes: 1 << 20, wait_ms: 1_000, screen: false }
+    const stream = await client.open('terminal.read', input)
     const parts: Buffer[] = []
     for await (const item of stream) if (item.type === 'bytes') parts.push(Buffer.from(item.bytes))
     const { offset, terminal } = await stream.output
@@ -38,7 +38,7 @@ export async function seatAt(
     while (!holds(all)) {
       const before = all.length
       await until(
-        async () => (await read(), all),
+        async () => (await readOutput(), all),
         (text) => holds(text) || text.length > before,
       )
     }
@@ -55,12 +55,12 @@ export async function seatAt(
     async sees(holds) {
       if (!holds.test(all))
         await until(
-          async () => (await read(), all),
+          async () => (await readOutput(), all),
           (text) => holds.test(text),
         )
       return all
     },
     shows,
-    ended: async () => (await until(read, ({ status }) => status === 'ended')).exit_code,
+    exitCode: async () => (await until(readOutput, ({ status }) => status === 'ended')).exit_code,
   }
 }

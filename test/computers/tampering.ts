@@ -9,14 +9,14 @@ export interface TamperingProxy extends AsyncDisposable {
   redirect(which: RegExp | null, where: string): void
   /** Sends new connections to another server and closes open ones. */
   to(origin: string): void
-  asked: string[]
+  paths: string[]
 }
 
 export async function tamperingProxy(first: string): Promise<TamperingProxy> {
   let target = first
   let spoilt: RegExp | null = null
   let redirected: [RegExp, string] | null = null
-  const asked: string[] = []
+  const paths: string[] = []
   const sockets = new Set<Socket>()
   const onward = ({ method, url, headers }: IncomingMessage): [string, RequestOptions] => [
     `${target}${url}`,
@@ -24,7 +24,7 @@ export async function tamperingProxy(first: string): Promise<TamperingProxy> {
   ]
   const server = createServer((incoming, response) => {
     const path = incoming.url!
-    asked.push(path)
+    paths.push(path)
     if (redirected?.[0].test(path)) return void response.writeHead(302, { location: `${redirected[1]}${path}` }).end()
     const further = request(...onward(incoming), (answer) => {
       const { 'content-length': _, ...headers } = answer.headers
@@ -54,7 +54,7 @@ export async function tamperingProxy(first: string): Promise<TamperingProxy> {
     further.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const cut = (): void => {
+  const closeAll = (): void => {
     for (const socket of sockets) socket.destroy()
   }
   return {
@@ -63,11 +63,11 @@ export async function tamperingProxy(first: string): Promise<TamperingProxy> {
     redirect: (which, where) => void (redirected = which && [which, where]),
     to(origin) {
       target = origin
-      cut()
+      closeAll()
     },
-    asked,
+    paths,
     async [Symbol.asyncDispose]() {
-      cut()
+      closeAll()
       await new Promise((resolve) => server.close(resolve))
     },
   }

@@ -39,8 +39,8 @@ export async function updating(): Promise<Updating> {
     },
     async installed(proxy, words = []) {
       const box = machine()
-      const { code, said } = await box.install(proxy.origin, alice, words)
-      assert.equal(code, 0, said)
+      const { code, output } = await box.install(proxy.origin, alice, words)
+      assert.equal(code, 0, output)
       return box
     },
     show: async (id) => (await alice.get(`/computers/${id}`)).body.data,

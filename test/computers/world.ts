@@ -1,7 +1,7 @@
 /** Users and Alice's machine for tests of computers. Removed after the file's tests. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
+import { type Home, type RunningDaemon, daemonHome, continueDaemon, runDaemonAt } from '../link/run-daemon.ts'
 import { pairedComputer, teamOf } from '../makers.ts'
 import { type Person, type TestServer, testServer } from '../server.ts'
 import { PATIENCE_MS } from '#test/until.ts'
@@ -45,16 +45,16 @@ export async function machineOf(server: TestServer, alice: Person): Promise<Mach
   const stack = new AsyncDisposableStack()
   after(() => stack.disposeAsync())
   const home = stack.use(daemonHome())
-  const paired = await pairedComputer(alice)
-  let daemon: RunningDaemon = await runDaemonAt(home, server.origin, paired)
+  const pairing = await pairedComputer(alice)
+  let daemon: RunningDaemon = await runDaemonAt(home, server.origin, pairing)
   stack.defer(() => daemon[Symbol.asyncDispose]())
-  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
+  assert.ok(await server.app.engine.links.online(pairing.id, PATIENCE_MS))
   return {
-    id: paired.id,
+    id: pairing.id,
     home,
     async restart() {
       await daemon[Symbol.asyncDispose]()
-      daemon = goOn(home)
+      daemon = continueDaemon(home)
     },
   }
 }

@@ -154,7 +154,7 @@ test('a machine is paired while signed in, and another one with a typed code', a
   const typing = await seat(shed, pair!)
   await typing.sees(/Token or code/)
   await typing.type(`${code}\r`)
-  assert.equal(await typing.ended(), 0)
+  assert.equal(await typing.exitCode(), 0)
   assert.match(await typing.sees(/./), /as "shed"/)
 })
 
@@ -189,7 +189,7 @@ test('a terminal keeps running through a server restart and can be reopened late
   await typing.sees(/still quince/)
   await typing.type('\r~.')
   ids['terminal id'] = /--terminal (\S+)/.exec(await typing.sees(/--terminal \S+/))![1]!
-  assert.equal(await typing.ended(), 0)
+  assert.equal(await typing.exitCode(), 0)
   const { url } = JSON.parse((await told(alice, `UK_KEY=${await keyOf(alice)}\n${block('curl -X POST')}`)).stdout).data
   const page = new WebSocket(url)
   const [shown] = await once(page, 'message')
@@ -199,7 +199,7 @@ test('a terminal keeps running through a server restart and can be reopened late
   await back.sees(/still quince/)
   await back.type('echo "once more $FRUIT"; exit 5\r')
   await back.sees(/once more quince/)
-  assert.equal(await back.ended(), 5)
+  assert.equal(await back.exitCode(), 5)
 })
 
 test('a user with only command access can do nothing else until it is withdrawn', async () => {
@@ -211,7 +211,7 @@ test('a user with only command access can do nothing else until it is withdrawn'
   assert.match(said, new RegExp(`hello from ${alice}\n`))
   assert.match(said, /no file access[^]*fs_read/)
   const terminal = await seat(bob, 'uk computer ssh laptop')
-  assert.notEqual(await terminal.ended(), 0)
+  assert.notEqual(await terminal.exitCode(), 0)
   const [change, withdraw] = block('uk computers change-exposure').trim().split('\n')
   await shell(alice, change!)
   await shell(bob, 'uk computer cp laptop:/home/ada/notes.txt .')

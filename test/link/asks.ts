@@ -8,24 +8,24 @@ import type { Caller } from '../server.ts'
 import { PATIENCE_MS, until } from '../until.ts'
 
 /** The final response; empty on success. */
-export interface Told {
+export interface Outcome {
   status: number
   error?: { type?: string; code?: string; message?: string; param?: string; details?: Record<string, unknown> }
 }
-type Ask = (id: string, caller: Caller) => Promise<Told>
+type Ask = (id: string, caller: Caller) => Promise<Outcome>
 
 export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server' | 'twin' | 'alice' | 'beyond'>) {
   const programs = alice.key()
-  const told = (answer: Promise<{ status: number; body: any }>): Promise<Told> =>
+  const outcomeOf = (answer: Promise<{ status: number; body: any }>): Promise<Outcome> =>
     answer.then(({ status, body }) => ({ status, error: body?.error }))
   const post =
     (path: string, body: object): Ask =>
     (id, caller) =>
-      told(caller.post(`/computers/${id}/${path}`, body))
+      outcomeOf(caller.post(`/computers/${id}/${path}`, body))
   const get =
     (path: string): Ask =>
     (id, caller) =>
-      told(caller.get(`/computers/${id}/${path}`))
+      outcomeOf(caller.get(`/computers/${id}/${path}`))
   const terminal = (body: object): Ask => post('terminal', { terminal_id: 't', ...body })
   const fs = (body: object): Ask => post('fs', { path: '/x', ...body })
   /** Operations without a route. */
@@ -76,8 +76,8 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
     'ports.dial': (id, caller) => previewed(id, caller.origin),
     'users.list': get('users'),
     'users.create': post('users', { username: 'ada' }),
-    'users.update': (id, caller) => told(caller.patch(`/computers/${id}/users/ada`, { groups: [] })),
-    'users.delete': (id, caller) => told(caller.delete(`/computers/${id}/users/ada`)),
+    'users.update': (id, caller) => outcomeOf(caller.patch(`/computers/${id}/users/ada`, { groups: [] })),
+    'users.delete': (id, caller) => outcomeOf(caller.delete(`/computers/${id}/users/ada`)),
     'engine.control': post('local-inference', { action: 'status' }),
     'engine.models': inside('engine.models', {}),
     'engine.install': async (id, caller) => {
@@ -91,14 +91,14 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
     'engine.call': inside('engine.call', { model: 'x', path: 'embeddings' }),
   }
 
-  const upload = (id: string, caller: Caller, size: number): Promise<Told> =>
-    told(
+  const upload = (id: string, caller: Caller, size: number): Promise<Outcome> =>
+    outcomeOf(
       caller.request('POST', `/computers/${id}/fs/upload?path=/x`, Buffer.alloc(size), {
         'content-type': 'application/octet-stream',
       }),
     )
 
-  async function inTheEnd(operation: string): Promise<Told> {
+  async function inTheEnd(operation: string): Promise<Outcome> {
     const { body } = await until(
       () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
       (answer) => answer.body.data?.completed_at !== null,
@@ -106,7 +106,7 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
     return { status: body.data.status === 'failed' ? 500 : 200, error: body.data.error ?? undefined }
   }
 
-  function attached(id: string, origin: string): Promise<Told> {
+  function attached(id: string, origin: string): Promise<Outcome> {
     const { cookie = '', authorization = '' } = alice.headers
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/${id}/terminals/t/attach`, {
       headers: { origin, ...(cookie && { cookie }), ...(authorization && { authorization }) },
@@ -121,7 +121,7 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
   }
 
   /** Opens a preview with a key. A ticket would first check for a listener. */
-  async function previewed(id: string, origin: string): Promise<Told> {
+  async function previewed(id: string, origin: string): Promise<Outcome> {
     const { key } = await programs
     return new Promise((resolve, reject) => {
       const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`

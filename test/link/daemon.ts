@@ -14,8 +14,8 @@ export interface Paired {
 
 /** A paired machine without a link. */
 export async function pairedBy(person: Caller, more: object = {}): Promise<Paired> {
-  const made = await person.post('/computer-pairings', {})
-  const { token } = made.body.data
+  const response = await person.post('/computer-pairings', {})
+  const { token } = response.body.data
   const answer = await person.post('/computers/pair', { token, name: 'Box', ...machine, ...more })
   if (answer.status !== 201) throw new Error(answer.text)
   const { computer, credential } = answer.body.data
@@ -54,15 +54,15 @@ export async function linkUp(
     perMessageDeflate: false,
     maxPayload: LARGEST_FRAME,
   })
-  const refused = new Promise<never>((_, reject) => {
+  const refusal = new Promise<never>((_, reject) => {
     socket.once('unexpected-response', (_request, response) => {
       response.resume()
       reject(Object.assign(new Error(`refused with ${response.statusCode}`), { status: response.statusCode }))
     })
     socket.once('error', reject)
   })
-  await Promise.race([once(socket, 'open'), refused])
-  refused.catch(() => {})
+  await Promise.race([once(socket, 'open'), refusal])
+  refusal.catch(() => {})
   const greeted = Promise.withResolvers<Record<string, unknown>>()
   const closed = Promise.withResolvers<number>()
   const mux = overWebSocket(socket, {

@@ -4,14 +4,14 @@ import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#daem
 import { hello } from './daemon.ts'
 
 /** The replies for one stream: any JSON, or invalid text. */
-export interface Says {
+export interface Replies {
   event(json: unknown): void
   end(json: unknown): void
   bytes(bytes: Uint8Array, offset?: number, channel?: number): void
   finish(): void
   credit(bytes: number): void
 }
-export type Lies = (asked: { op: string; input: any }, says: Says) => void
+export type Lies = (request: { op: string; input: any }, says: Replies) => void
 
 export interface Liar extends Disposable {
   /** Changes the replies from the next request on. */
@@ -30,7 +30,7 @@ export async function liarAt(origin: string, credential: string, lies: Lies): Pr
   const liar: Liar = { lies, closed, [Symbol.dispose]: () => socket.terminate() }
   const say = (type: FrameType, stream: number, json: unknown): void =>
     socket.send(encodeFrame(type, 0, stream, 0, Buffer.from(typeof json === 'string' ? json : JSON.stringify(json))))
-  const saysOn = (stream: number): Says => ({
+  const saysOn = (stream: number): Replies => ({
     event: (json) => say(FRAME.event, stream, json),
     end: (json) => say(FRAME.end, stream, json),
     bytes: (bytes, offset = 0, channel = 0) => socket.send(encodeFrame(FRAME.data, channel, stream, offset, bytes)),

@@ -23,7 +23,7 @@ export class HeldPipe implements Pipe {
   }
 }
 
-export type Answerer = (asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }) => Promise<object>
+export type Answerer = (request: OperationRequest, stream: Stream, call: { signal: AbortSignal }) => Promise<object>
 
 export interface HeldLink {
   server: Mux
@@ -67,8 +67,8 @@ export function heldLink(answers: { daemon?: Answerer; server?: Answerer } = {})
     step,
     async settle() {
       for (let idle = 0; idle < 3;) {
-        const moved = step('toDaemon') || step('toServer')
-        idle = moved ? 0 : idle + 1
+        const hasMoved = step('toDaemon') || step('toServer')
+        idle = hasMoved ? 0 : idle + 1
         await new Promise(setImmediate)
       }
     },

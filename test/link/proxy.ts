@@ -58,7 +58,7 @@ export async function proxyTo(first: string): Promise<Proxy> {
     carry(far, near)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const cut = (): void => {
+  const closeAll = (): void => {
     for (const { near, far } of pairs) {
       near.destroy()
       far.destroy()
@@ -66,7 +66,7 @@ export async function proxyTo(first: string): Promise<Proxy> {
   }
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    cut,
+    cut: closeAll,
     stall(which) {
       for (const pair of pairs) pair.stalled = true
       stalled = which === 'all'
@@ -77,7 +77,7 @@ export async function proxyTo(first: string): Promise<Proxy> {
     connections: () => pairs.size,
     swallowed: () => swallowed,
     async [Symbol.asyncDispose]() {
-      cut()
+      closeAll()
       await new Promise((resolve) => server.close(resolve))
     },
   }

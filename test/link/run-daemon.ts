@@ -36,7 +36,7 @@ export function daemonHome(): Home {
 
 export interface RunningDaemon extends AsyncDisposable {
   /** Messages printed for users. */
-  said: string[]
+  messages: string[]
   /** Rejects with the fault that ended it. */
   done: Promise<unknown>
 }
@@ -58,13 +58,13 @@ export async function runDaemonAt(
     roots: ['/'],
     updates: null,
   })
-  return goOn(home, more)
+  return continueDaemon(home, more)
 }
 
 /** Runs it with the existing state. */
-export function goOn(home: Home, more: Partial<RunParts> = {}): RunningDaemon {
+export function continueDaemon(home: Home, more: Partial<RunParts> = {}): RunningDaemon {
   const stopping = new AbortController()
-  const said: string[] = []
+  const messages: string[] = []
   const done = runDaemon({
     folder: home.folder,
     version: '0.0.0',
@@ -72,13 +72,13 @@ export function goOn(home: Home, more: Partial<RunParts> = {}): RunningDaemon {
     roots: null,
     url: null,
     keeper: home.keeper(),
-    say: (line) => said.push(line),
+    say: (line) => messages.push(line),
     signal: stopping.signal,
     ...more,
   })
   done.catch(() => {})
   return {
-    said,
+    messages,
     done,
     async [Symbol.asyncDispose]() {
       stopping.abort()

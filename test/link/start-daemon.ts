@@ -25,19 +25,19 @@ export async function startDaemon(
     env: { PATH: process.env.PATH, HOME: home.folder, UK_CONFIG_DIR: home.folder, UK_PAIR_TOKEN: token },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += String(part)))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (output += String(part)))
   let ending = false
   const over = new Promise<void>((resolve) =>
     child.once('exit', (code, signal) => {
       // Explains later failures.
-      if (!ending) console.error(`a daemon ended by itself (${code ?? signal}): ${said}`)
+      if (!ending) console.error(`a daemon ended by itself (${code ?? signal}): ${output}`)
       resolve()
     }),
   )
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`the daemon ended: ${said}`)
-    return said.includes('connected to')
+    if (child.exitCode !== null) throw new Error(`the daemon ended: ${output}`)
+    return output.includes('connected to')
   }, Boolean)
   return {
     id: JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8')).computer_id,

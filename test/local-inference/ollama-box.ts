@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Capability } from '#core/scopes.ts'
 import { pairedBy } from '../link/daemon.ts'
-import { type RunningDaemon, daemonHome, goOn, runDaemonAt } from '../link/run-daemon.ts'
+import { type RunningDaemon, daemonHome, continueDaemon, runDaemonAt } from '../link/run-daemon.ts'
 import type { Person } from '../server.ts'
 import { until } from '../until.ts'
 import { type OllamaOptions, startOllama } from '../vendors/ollama/ollama.ts'
@@ -46,7 +46,7 @@ export async function ollamaBox(
       await seen('offline')
     },
     async comeBack(allows) {
-      daemon = goOn(home, { engines, ...(allows && { allows }) })
+      daemon = continueDaemon(home, { engines, ...(allows && { allows }) })
       await seen('online')
     },
     async [Symbol.asyncDispose]() {

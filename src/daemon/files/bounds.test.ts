@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Refusal } from '#core/errors.ts'
-import { download, filesIn, machine, refused, upload } from '#test/computers/files.ts'
+import { download, filesIn, machine, isRefusal, upload } from '#test/computers/files.ts'
 import { needs } from '#test/needs.ts'
 
 const bytes = (...parts: (string | number)[]): Buffer =>
@@ -32,7 +32,7 @@ test('a name that isn’t UTF-8 is listed with a path that works for every opera
   assert.deepEqual(await box.open('fs.stat', { path }).output, within)
   assert.equal((await download(box.open, { path })).bytes.toString(), 'latin')
   // It is its bytes that count, not what they look like.
-  await assert.rejects(box.open('fs.stat', { path: `${box.root}/caf\uFFFD` }).output, refused('not_found'))
+  await assert.rejects(box.open('fs.stat', { path: `${box.root}/caf\uFFFD` }).output, isRefusal('not_found'))
   const again = await upload(box.open, Buffer.from('new'), { path, overwrite: true, size: 3 })
   assert.deepEqual([again.entry!.path, await readFile(inner, 'utf8')], [path, 'new'])
   const made = await box.open('fs.mkdir', { path: `${shown!.path}/%C3(/deep`, parents: true }).output
@@ -62,10 +62,10 @@ test('a path as text and as URI is the same, and an invalid URI is rejected', as
     `file://elsewhere${box.root}`,
     'file:/etc',
   ])
-    await assert.rejects(files['fs.stat']({ path }), refused('invalid_parameter'), path)
+    await assert.rejects(files['fs.stat']({ path }), isRefusal('invalid_parameter'), path)
   await assert.rejects(
     files['fs.stat']({ path: `file://${box.root}/%2e%2e/%2e%2e/etc/passwd` }),
-    refused('capability_denied'),
+    isRefusal('capability_denied'),
   )
 })
 
@@ -84,13 +84,17 @@ test("the allowed folder itself can be read by its path and through a symlink, a
   assert.deepEqual(await files['fs.mkdir']({ path: root, parents: true }), row)
   // The response doesn't reveal what exists outside.
   for (const path of [box.root, '/', join(box.root, 'other'), '/etc/passwd', '/etc/nothing/there']) {
-    await assert.rejects(files['fs.stat']({ path }), refused('capability_denied'), path)
-    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 1 }), refused('capability_denied'), path)
-    await assert.rejects(files['fs.mkdir']({ path: `${path}/new`, parents: true }), refused('capability_denied'), path)
+    await assert.rejects(files['fs.stat']({ path }), isRefusal('capability_denied'), path)
+    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 1 }), isRefusal('capability_denied'), path)
+    await assert.rejects(
+      files['fs.mkdir']({ path: `${path}/new`, parents: true }),
+      isRefusal('capability_denied'),
+      path,
+    )
   }
   await mkdir(join(root, 'sub'))
   await symlink(join(root, 'sub'), join(box.root, 'past'))
-  await assert.rejects(files['fs.stat']({ path: join(box.root, 'past') }), refused('capability_denied'))
+  await assert.rejects(files['fs.stat']({ path: join(box.root, 'past') }), isRefusal('capability_denied'))
 })
 
 test('pipes, sockets and devices are rejected immediately without unblocking their writers', async (t) => {
@@ -108,11 +112,11 @@ test('pipes, sockets and devices are rejected immediately without unblocking the
   writer.stdout.on('data', (part: Buffer) => (said += String(part)))
   await once(writer.stdout, 'data')
   for (const name of ['pipe', 'socket'])
-    await assert.rejects(download(box.open, { path: join(box.root, name) }), refused('invalid_parameter'), name)
+    await assert.rejects(download(box.open, { path: join(box.root, name) }), isRefusal('invalid_parameter'), name)
   const whole = await machine({ root: '/' })
   await using _whole = whole
   for (const path of ['/dev/zero', '/dev/tty', '/dev/null'])
-    await assert.rejects(download(whole.open, { path }), refused('invalid_parameter'), path)
+    await assert.rejects(download(whole.open, { path }), isRefusal('invalid_parameter'), path)
   assert.equal((await box.open('fs.stat', { path: pipe }).output).type, 'other')
   // Only a reader lets it on.
   assert.equal(said, 'waiting\n')

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import type { Output } from '#daemon-protocol/operations.ts'
 import type { Stream } from '#daemon-protocol/stream.ts'
-import { filesIn, refused } from '#test/computers/files.ts'
+import { filesIn, isRefusal } from '#test/computers/files.ts'
 
 const aside = <I>(input: I) =>
   // These operations have no bytes beside their answer.
@@ -79,15 +79,15 @@ test('folders are created with their parents and removed with their contents, bu
   const outside = await room(t)
   await writeFile(join(outside, 'keep'), 'kept')
   const files = await filesIn(t, [root])
-  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), refused('not_found'))
+  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), isRefusal('not_found'))
   const made = await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
   assert.deepEqual([made.path, made.type], [join(root, 'a/b/c'), 'folder'])
   await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
-  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), refused('already_exists'))
+  await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), isRefusal('already_exists'))
   await symlink(outside, join(root, 'a/b/out'))
   await assert.rejects(
     files['fs.remove'](...aside({ path: join(root, 'a'), recursive: false })),
-    refused('invalid_state'),
+    isRefusal('invalid_state'),
   )
   assert.deepEqual(await files['fs.remove'](...aside({ path: join(root, 'a'), recursive: true })), { removed: 4 })
   assert.equal(await readFile(join(outside, 'keep'), 'utf8'), 'kept')
@@ -100,15 +100,18 @@ test('nothing outside the allowed folders is shown, created or removed through a
   await symlink(outside, join(root, 'door'))
   const files = await filesIn(t, [root])
   for (const path of [outside, join(root, 'door'), `${root}/../${outside.split('/').at(-1)!}`, '/', '/proc/self/cwd'])
-    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 10 }), refused('capability_denied'), path)
-  await assert.rejects(files['fs.stat']({ path: join(root, 'door/secret') }), refused('capability_denied'))
-  await assert.rejects(files['fs.mkdir']({ path: join(root, 'door/new'), parents: true }), refused('capability_denied'))
+    await assert.rejects(files['fs.list']({ path, cursor: null, limit: 10 }), isRefusal('capability_denied'), path)
+  await assert.rejects(files['fs.stat']({ path: join(root, 'door/secret') }), isRefusal('capability_denied'))
+  await assert.rejects(
+    files['fs.mkdir']({ path: join(root, 'door/new'), parents: true }),
+    isRefusal('capability_denied'),
+  )
   await assert.rejects(
     files['fs.remove'](...aside({ path: join(root, 'door/secret'), recursive: false })),
-    refused('capability_denied'),
+    isRefusal('capability_denied'),
   )
   for (const path of ['relative', '', 'a\0b'])
-    await assert.rejects(files['fs.stat']({ path }), refused('invalid_parameter'), path)
+    await assert.rejects(files['fs.stat']({ path }), isRefusal('invalid_parameter'), path)
   assert.deepEqual(await readdir(outside), ['secret'])
 })
 
@@ -176,5 +179,5 @@ test('browsing starts at the home folder if it is allowed, else at the first all
     [[first, home], home],
   ] as const)
     assert.deepEqual(await (await filesIn(t, allowed))['fs.start'](), { path: start }, allowed.join())
-  await assert.rejects((await filesIn(t, [missing]))['fs.start'](), refused('not_found'))
+  await assert.rejects((await filesIn(t, [missing]))['fs.start'](), isRefusal('not_found'))
 })

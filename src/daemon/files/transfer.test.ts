@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Refusal } from '#core/errors.ts'
-import { type Machine, download, machine, refused, upload } from '#test/computers/files.ts'
+import { type Machine, download, machine, isRefusal, upload } from '#test/computers/files.ts'
 import { socketLink } from '#test/link/sockets.ts'
 
 test('a file is uploaded and downloaded unchanged, whole, from an offset and in part', async () => {
@@ -23,7 +23,7 @@ test('a file is uploaded and downloaded unchanged, whole, from an offset and in 
   const part = await download(box.open, { path, offset: 1_000_000, length: 70_000 })
   assert.ok(part.bytes.equals(bytes.subarray(1_000_000, 1_070_000)))
   assert.equal(part.head.etag, whole.head.etag)
-  await assert.rejects(download(box.open, { path, offset: bytes.length + 1 }), refused('range_not_satisfiable'))
+  await assert.rejects(download(box.open, { path, offset: bytes.length + 1 }), isRefusal('range_not_satisfiable'))
   assert.equal((await download(box.open, { path, offset: bytes.length })).bytes.length, 0)
 })
 
@@ -88,7 +88,7 @@ test('a file is replaced only on request and keeps its mode, and of two racing u
   const path = join(box.root, 'run.sh')
   await writeFile(path, 'old')
   await chmod(path, 0o750)
-  await assert.rejects(upload(box.open, Buffer.from('new'), { path }), refused('already_exists'))
+  await assert.rejects(upload(box.open, Buffer.from('new'), { path }), isRefusal('already_exists'))
   assert.equal(await readFile(path, 'utf8'), 'old')
   await upload(box.open, Buffer.from('new'), { path, overwrite: true })
   assert.equal(await readFile(path, 'utf8'), 'new')
@@ -105,9 +105,12 @@ test('a file is replaced only on request and keeps its mode, and of two racing u
 test('an upload with fewer or more bytes than announced changes nothing', async () => {
   await using box = await machine()
   const path = join(box.root, 'x')
-  await assert.rejects(upload(box.open, Buffer.alloc(10), { path, size: 11 }), refused('stale_update'))
-  await assert.rejects(upload(box.open, Buffer.alloc(12), { path, key: 'k2', size: 11 }), refused('invalid_parameter'))
-  await assert.rejects(upload(box.open, Buffer.alloc(1), { path, key: 'k3', size: 2 ** 50 }), refused('storage_full'))
+  await assert.rejects(upload(box.open, Buffer.alloc(10), { path, size: 11 }), isRefusal('stale_update'))
+  await assert.rejects(
+    upload(box.open, Buffer.alloc(12), { path, key: 'k2', size: 11 }),
+    isRefusal('invalid_parameter'),
+  )
+  await assert.rejects(upload(box.open, Buffer.alloc(1), { path, key: 'k3', size: 2 ** 50 }), isRefusal('storage_full'))
   await assert.rejects(stat(path))
 })
 
@@ -121,9 +124,9 @@ test('a folder downloads as a zip or tar that common programs unpack, with symli
   await writeFile(join(root, 'run'), '#!/bin/sh\n', { mode: 0o755 })
   await symlink('/etc/passwd', join(root, 'link'))
   execFileSync('mkfifo', [join(root, 'pipe')])
-  await assert.rejects(download(box.open, { path: root }), refused('invalid_parameter'))
-  await assert.rejects(download(box.open, { path: join(root, 'run'), archive: 'zip' }), refused('invalid_parameter'))
-  await assert.rejects(download(box.open, { path: join(root, 'pipe') }), refused('invalid_parameter'))
+  await assert.rejects(download(box.open, { path: root }), isRefusal('invalid_parameter'))
+  await assert.rejects(download(box.open, { path: join(root, 'run'), archive: 'zip' }), isRefusal('invalid_parameter'))
+  await assert.rejects(download(box.open, { path: join(root, 'pipe') }), isRefusal('invalid_parameter'))
   for (const [archive, unpack] of [
     ['tar', ['tar', '-xf']],
     ['zip', ['python3', '-m', 'zipfile', '-e']],
@@ -162,7 +165,7 @@ test('a file that shrinks while being read ends with an error, not with fewer by
       }
     }
     await stream.output
-  }, refused('stale_update'))
+  }, isRefusal('stale_update'))
 })
 
 test('a listening port is listed with its program, and raw bytes flow both ways until both sides end', async () => {
@@ -189,5 +192,5 @@ test('a listening port is listed with its program, and raw bytes flow both ways 
     server.close()
   }
   const closed = box.open('ports.dial', { port: 1 })
-  await assert.rejects(closed.output, refused('upstream_error'))
+  await assert.rejects(closed.output, isRefusal('upstream_error'))
 })

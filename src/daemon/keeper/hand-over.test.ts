@@ -13,7 +13,7 @@ import {
   screenOf,
   startKeeper,
   Viewer,
-  wanted,
+  execInput,
 } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
 
@@ -63,21 +63,21 @@ test('commands keep running after a hand-over: stdin, outputs, exit codes, timeo
   const { client } = keeper
   const file = `${keeper.folder}/count`
   const talk = 'echo ran >> "$0"; while read line; do echo "got $line"; echo e >&2; done; exit 3'
-  const input = wanted('talk', ['sh', '-c', talk, file], { stdin: true })
+  const input = execInput('talk', ['sh', '-c', talk, file], { stdin: true })
   const begun = await client.open('exec', input)
   await begun.write(Buffer.from('one\n'))
   const heard = `${keeper.folder}/unheard`
-  const chunk = await client.open('exec', wanted('unheard', ['sh', '-c', `echo unheard; echo > ${heard}; exit 4`]))
+  const chunk = await client.open('exec', execInput('unheard', ['sh', '-c', `echo unheard; echo > ${heard}; exit 4`]))
   chunk.lose('nobody listens')
-  const blocked = await client.open('exec', wanted('blocked', ['sh', '-c', 'seq 1 1000000; exit 8']))
-  const timed = await client.open('exec', wanted('timed', ['sleep', '1000'], { timeout_ms: 1_500 }))
+  const blocked = await client.open('exec', execInput('blocked', ['sh', '-c', 'seq 1 1000000; exit 8']))
+  const timed = await client.open('exec', execInput('timed', ['sleep', '1000'], { timeout_ms: 1_500 }))
   for (const stream of [begun, blocked, timed]) await stream[Symbol.asyncIterator]().next()
   await until(async () => existsSync(heard), Boolean)
   // A command with the same output that starts later, and whose caller reads it, finishes.
-  await exec(client, wanted('read', ['seq', '1', '1000000']))
+  await exec(client, execInput('read', ['seq', '1', '1000000']))
   // A command waits for who reads it, however many keepers look after it meanwhile.
   for (let time = 0; time < 3; time++) await client.replace()
-  const rest = await exec(client, wanted('blocked', ['false']))
+  const rest = await exec(client, execInput('blocked', ['false']))
   assert.equal(rest.stdout.length, 6_888_896)
   assert.deepEqual([rest.end.exit_code, rest.end.stdout_bytes], [8, 6_888_896])
   const again = await client.open('exec', input)
@@ -85,11 +85,11 @@ test('commands keep running after a hand-over: stdin, outputs, exit codes, timeo
   again.finish()
   const talked = await ran(again)
   assert.deepEqual([talked.stdout, talked.stderr, talked.end.exit_code], ['got one\ngot two\n', 'e\ne\n', 3])
-  const unheard = await exec(client, wanted('unheard', ['false']))
+  const unheard = await exec(client, execInput('unheard', ['false']))
   assert.deepEqual([unheard.stdout, unheard.end.exit_code], ['unheard\n', 4])
-  const late = await exec(client, wanted('timed', ['false']))
+  const late = await exec(client, execInput('timed', ['false']))
   assert.deepEqual([late.end.timed_out, late.end.signal], [true, 'SIGTERM'])
-  assert.equal((await exec(client, wanted('cat', ['cat', file]))).stdout, 'ran\n')
+  assert.equal((await exec(client, execInput('cat', ['cat', file]))).stdout, 'ran\n')
 })
 
 test('output during a hand-over is complete', async () => {

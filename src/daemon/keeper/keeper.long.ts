@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Refusal } from '#core/errors.ts'
 import { CHANNEL } from '#daemon-protocol/channels.ts'
 import { LinkLost } from '#daemon-protocol/stream.ts'
-import { call, feed, linesOf, openTerminal, screenOf, startKeeper, Viewer, wanted } from '#test/computers/keeper.ts'
+import { call, feed, linesOf, openTerminal, screenOf, startKeeper, Viewer, execInput } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
 import type { KeeperClient } from './client.ts'
 
@@ -24,7 +24,7 @@ async function follow(way: () => KeeperClient, key: string, round: number, file:
     try {
       const stream = await way().open(
         'exec',
-        wanted(key, ['sh', '-c', script, file], { from: { stdout: got.length, stderr: 0 } }),
+        execInput(key, ['sh', '-c', script, file], { from: { stdout: got.length, stderr: 0 } }),
       )
       for await (const incoming of stream)
         if (incoming.type === 'bytes' && incoming.channel === CHANNEL.stdout) {

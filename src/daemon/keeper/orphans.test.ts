@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { gone, keeperCommand, openTerminal, startKeeper, wanted, withWord } from '#test/computers/keeper.ts'
+import { hasExited, keeperCommand, openTerminal, startKeeper, execInput, withWord } from '#test/computers/keeper.ts'
 import { temporaryDir } from '#test/program.ts'
 import { until } from '#test/until.ts'
 import { bootId } from '../machine.ts'
@@ -25,7 +25,7 @@ const stubborn = (word: string, starts = 'true'): string[] => [
 test('commands left by a killed keeper are terminated, even if further keepers are killed meanwhile', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
-  const command = await client.open('exec', wanted('left', stubborn(left1, `setsid sleep ${left1} & :`)))
+  const command = await client.open('exec', execInput('left', stubborn(left1, `setsid sleep ${left1} & :`)))
   await command[Symbol.asyncIterator]().next()
   await openTerminal(client, 'left', stubborn(left2))
   const left = (): string[] => [left1, left2].flatMap(withWord)
@@ -41,7 +41,7 @@ test('commands left by a killed keeper are terminated, even if further keepers a
     async () => left().length,
     (count) => count === 0,
   )
-  await assert.rejects((await client.open('exec', wanted('left', ['true']))).output, { code: 'interrupted' })
+  await assert.rejects((await client.open('exec', execInput('left', ['true']))).output, { code: 'interrupted' })
 })
 
 /** An unrelated program, the leader of another session. */
@@ -69,10 +69,10 @@ test('a pid reused by another program, during this boot or after a reboot, is le
   const client = new KeeperClient({ folder: keeper, command: keeperCommand })
   const { pid } = await client.hello()
   for (const at of [0, 1])
-    await assert.rejects((await client.open('exec', wanted(`key ${at}`, ['true']))).output, { code: 'interrupted' })
+    await assert.rejects((await client.open('exec', execInput(`key ${at}`, ['true']))).output, { code: 'interrupted' })
   // It stays until it has ended what there was to end.
   await client.close()
-  await until(async () => gone(pid), Boolean)
+  await until(async () => hasExited(pid), Boolean)
   for (const { exitCode, signalCode } of bystanders) assert.deepEqual([exitCode, signalCode], [null, null])
 })
 
@@ -83,7 +83,7 @@ test('daemons with different environments find the same keeper, and commands get
   const environment = { PATH: `/opt/one:${process.env.PATH}`, XDG_RUNTIME_DIR: short.path }
   const first = new KeeperClient({ folder, command: keeperCommand, surroundings: () => environment })
   const path = async (client: KeeperClient, key: string): Promise<string> => {
-    const stream = await client.open('exec', wanted(key, ['sh', '-c', 'echo "$PATH $LANG $SECRET"']))
+    const stream = await client.open('exec', execInput(key, ['sh', '-c', 'echo "$PATH $LANG $SECRET"']))
     const parts: Buffer[] = []
     for await (const item of stream) if (item.type === 'bytes') parts.push(Buffer.from(item.bytes))
     return Buffer.concat(parts).toString().trim()
@@ -102,5 +102,5 @@ test('daemons with different environments find the same keeper, and commands get
   assert.equal((await looks.find())?.keeper_id, keeper_id)
   assert.equal(await path(second, 'three'), `${next.PATH} C.UTF-8`)
   await second.close()
-  await until(async () => gone(pid), Boolean)
+  await until(async () => hasExited(pid), Boolean)
 })

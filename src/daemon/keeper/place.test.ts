@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { exec, gone, keeperCommand, openTerminal, startKeeper, wanted } from '#test/computers/keeper.ts'
+import { exec, hasExited, keeperCommand, openTerminal, startKeeper, execInput } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
 import { KeeperClient } from './client.ts'
 import { socketPath } from './place.ts'
@@ -21,14 +21,14 @@ test('the socket is private to the user, also when the folder’s path is too lo
   mkdirSync(folder, { recursive: true })
   const client = new KeeperClient({ folder, command: keeperCommand })
   const { pid } = await client.hello()
-  assert.equal((await exec(client, wanted('true', ['true']))).end.exit_code, 0)
+  assert.equal((await exec(client, execInput('true', ['true']))).end.exit_code, 0)
   assert.ok(Buffer.byteLength(socketPath(folder)) <= 107)
   assert.equal(statSync(socketPath(folder)).mode & 0o777, 0o600)
   assert.equal(statSync(join(socketPath(folder), '..')).mode & 0o777, 0o700)
   assert.equal(statSync(folder).mode & 0o777, 0o700)
   await client.close()
   process.kill(pid)
-  await until(async () => gone(pid), Boolean)
+  await until(async () => hasExited(pid), Boolean)
   rmSync(join(folder, '../..'), { recursive: true, force: true })
 })
 
@@ -42,9 +42,9 @@ test('an idle keeper exits only when it holds nothing and has no connections', a
   await using other = await startKeeper()
   const idle = (await other.client.hello()).pid
   await other.client.close()
-  await until(async () => gone(idle), Boolean)
-  assert.ok(!gone(pid))
+  await until(async () => hasExited(idle), Boolean)
+  assert.ok(!hasExited(pid))
   writeFileSync(over, '')
-  await until(async () => gone(pid), Boolean)
+  await until(async () => hasExited(pid), Boolean)
   assert.equal((await keeper.client.hello()).generation, 0)
 })

@@ -51,7 +51,7 @@ async function offered(home: Home, offer: object, allows: ['exec'] | ['fs_read']
 }
 const says = (daemon: RunningDaemon, what: RegExp): Promise<unknown> =>
   until(
-    async () => daemon.said.join('\n'),
+    async () => daemon.messages.join('\n'),
     (said) => what.test(said),
   )
 

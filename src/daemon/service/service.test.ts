@@ -110,9 +110,9 @@ test('killing the daemon’s service with all its processes stops no shell, beca
   await using box = machine(`${tools.path}:${WITH_NODE}`)
   const told = fakeSystemd(box, tools.path)
   const made = await box.install(server.origin, alice, ['--allow', 'exec,terminal'])
-  assert.equal(made.code, 0, made.said)
+  assert.equal(made.code, 0, made.output)
   assert.match(
-    made.said,
+    made.output,
     /stops when you log out, since `loginctl enable-linger` failed \(Could not enable linger: Access denied\)/,
   )
   const { name } = (await alice.get(`/computers/${box.computerId()}`)).body.data
@@ -166,18 +166,18 @@ test('killing the daemon’s service with all its processes stops no shell, beca
     (data) => data?.includes('it is kept'),
   )
 
-  const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  const status = JSON.parse((await box.uk('computer', 'status', '--json')).output)
   assert.deepEqual([status.service, status.daemon_pid, status.keeper_pid], ['active', box.pid(), keeper.pid])
   // Running it again changes the permissions. The running daemon stops first, so the service finds its place
   // free.
   const again = await box.uk('computer', 'install', '--allow', 'exec')
-  assert.equal(again.code, 0, again.said)
+  assert.equal(again.code, 0, again.output)
   assert.equal(box.pid(), null)
-  assert.deepEqual(JSON.parse((await box.uk('computer', 'status', '--json')).said).allows, ['exec'])
+  assert.deepEqual(JSON.parse((await box.uk('computer', 'status', '--json')).output).allows, ['exec'])
 
   const before = told().length
   const gone = await box.uk('computer', 'uninstall')
-  assert.equal(gone.code, 0, gone.said)
+  assert.equal(gone.code, 0, gone.output)
   assert.deepEqual(told().slice(before), [
     `--user disable --now ${daemonUnit}`,
     `--user stop ${keeperUnit}`,
@@ -185,7 +185,7 @@ test('killing the daemon’s service with all its processes stops no shell, beca
   ])
   assert.deepEqual(readdirSync(units), [])
   const twice = await box.uk('computer', 'uninstall')
-  assert.deepEqual([twice.code, /isn't installed as a service/.test(twice.said)], [3, true])
+  assert.deepEqual([twice.code, /isn't installed as a service/.test(twice.output)], [3, true])
 })
 
 test('without systemd, the command reports that and writes nothing', async () => {
@@ -195,8 +195,8 @@ test('without systemd, the command reports that and writes nothing', async () =>
   })
   await using box = machine(`${tools.path}:${WITH_NODE}`)
   const made = await box.install(server.origin, alice)
-  assert.match(made.said, /is running \(process \d+\) and connected/)
-  const { code, said } = await box.uk('computer', 'install')
+  assert.match(made.output, /is running \(process \d+\) and connected/)
+  const { code, output: said } = await box.uk('computer', 'install')
   assert.equal(code, 1)
   assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)

@@ -17,15 +17,15 @@ const SCOPE: Record<Capability, Scope> = {
   users: 'computer:write',
 }
 
-interface Way {
+interface AccessPath {
   workspaceId: Id
   membership: Membership
   owns: boolean
   capabilities: readonly Capability[]
 }
 
-export function waysTo(principal: Principal, row: ComputerRow): Way[] {
-  const ways: Way[] = []
+export function accessPaths(principal: Principal, row: ComputerRow): AccessPath[] {
+  const ways: AccessPath[] = []
   const own = membershipIn(principal, row.workspace_id)
   if (own) ways.push({ workspaceId: row.workspace_id, membership: own, owns: true, capabilities: CAPABILITIES })
   for (const { workspace_id: workspaceId, capabilities } of row.exposures) {
@@ -36,7 +36,7 @@ export function waysTo(principal: Principal, row: ComputerRow): Way[] {
 }
 
 /** The highest role of all ways, for `permit`. `checkManages` and `checkMayUse` then evaluate each way separately. */
-export function placeWith(ways: readonly Way[]): Membership | null {
+export function placeWith(ways: readonly AccessPath[]): Membership | null {
   if (ways.length === 0) return null
   const places = ways.map(({ membership }) => membership)
   const role = roles.findLast((one) => places.some((place) => place.role === one))!
@@ -66,7 +66,7 @@ export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
 }
 
 const uses = (
-  { membership: { role, permissions, status }, capabilities }: Way,
+  { membership: { role, permissions, status }, capabilities }: AccessPath,
   capability: Capability,
   scope: Scope = SCOPE[capability],
 ): boolean =>
@@ -76,11 +76,11 @@ const uses = (
   (permissions === null || permissions.has(scope))
 
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
-  waysTo(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
+  accessPaths(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
 
 /** Owner or exposure ∩ what the machine allows ∩ scopes. */
 export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capability[] => {
-  const ways = waysTo(principal, row)
+  const ways = accessPaths(principal, row)
   return CAPABILITIES.filter(
     (capability) =>
       row.allows.includes(capability) &&
@@ -101,7 +101,7 @@ export function checkMayUse(
       message: `The key is missing the scope \`${scope}\`.`,
       details: { required_scope: scope },
     })
-  const ways = waysTo(principal, row)
+  const ways = accessPaths(principal, row)
   if (!ways.some((way) => uses(way, capability, scope))) {
     const granting = ways.find((way) => way.capabilities.includes(capability))
     if (granting) {

@@ -2,7 +2,7 @@ import { searchableResource } from '#authz/searchable-resource.ts'
 import type { Searchable } from '#infra/text/index/searchable.ts'
 
 /** Going online or offline doesn't change the search entry. */
-const TELLING = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
+const INDEXED_EVENTS = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
 
 const resource = searchableResource('computer', 'computers', async (db, ids) => {
   const rows = await db
@@ -23,6 +23,6 @@ export const computerSearchable: Searchable = {
   findChanged: (sources, events) =>
     resource.findChanged(
       sources,
-      events.filter(({ type }) => TELLING.has(type)),
+      events.filter(({ type }) => INDEXED_EVENTS.has(type)),
     ),
 }

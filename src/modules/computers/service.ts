@@ -10,7 +10,7 @@ import type { Id } from '#core/ids.ts'
 import type { Capability, Scope } from '#core/scopes.ts'
 import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
 import { membershipIn } from '#core/principal.ts'
-import { checkManages, checkMayUse, placeWith, waysTo } from './access.ts'
+import { checkManages, checkMayUse, placeWith, accessPaths } from './access.ts'
 import { computers } from './contract.ts'
 import { attach } from './contract-terminals.ts'
 import { snapshotPage } from './drivers/cloud-service.ts'
@@ -68,7 +68,7 @@ export { type Machine, findMachine } from './pairing/credentials.ts'
 
 const computer = finder('computer', async ({ db, principal }: Context, id) => {
   const row = await computerStore.get(db, id)
-  const place = row && placeWith(waysTo(principal, row))
+  const place = row && placeWith(accessPaths(principal, row))
   if (row === null || place === null) return null
   return {
     id,

@@ -16,7 +16,7 @@ const scriptOf = (key: string, code: number, ran: string): string =>
   `echo ${key} >> ${ran}; i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo ${key} $i; sleep 0.02; done; exit ${code}`
 const outputOf = (key: string): string => Array.from({ length: LINES }, (_, at) => `${key} ${at + 1}\n`).join('')
 
-interface Ended {
+interface CommandResult {
   exit_code: number | null
   signal: string | null
   timed_out: boolean
@@ -24,7 +24,7 @@ interface Ended {
   stdout: string
 }
 
-function check({ exit_code, signal, timed_out, truncated, stdout }: Ended, key: string, code: number): void {
+function check({ exit_code, signal, timed_out, truncated, stdout }: CommandResult, key: string, code: number): void {
   assert.deepEqual([exit_code, signal, timed_out], [code, null, false], `${key}: its true end`)
   // Lost output must be reported.
   if (!truncated) assert.equal(stdout, outputOf(key))
@@ -35,13 +35,16 @@ export async function inBackground(scene: Scene, at: number, ran: string): Promi
   const [key, code] = [`background-${at}`, at % 100]
   const killed = scene.keepersKilled
   const body = { command: scriptOf(key, code, ran), background: true }
-  const begun = await scene.ask('POST', '/exec', body)
-  if (begun?.status !== 202) {
-    assert.ok(begun === null || begun.status >= 500, JSON.stringify(begun))
+  const response = await scene.ask('POST', '/exec', body)
+  if (response?.status !== 202) {
+    assert.ok(response === null || response.status >= 500, JSON.stringify(response))
     return { key, end: 'unknown' }
   }
   for (;;) {
-    const answer = await scene.call('GET', `/operations/${begun.data.id}/await?since_status=running&timeout_seconds=5`)
+    const answer = await scene.call(
+      'GET',
+      `/operations/${response.data.id}/await?since_status=running&timeout_seconds=5`,
+    )
     if (answer?.status !== 200) {
       assert.ok(answer === null || answer.status >= 500, JSON.stringify(answer))
       await sleep(100)

@@ -20,12 +20,12 @@ export async function uploaded(scene: Scene, at: number): Promise<number> {
     // Offline, or the response was lost.
     assert.ok(answer === null || answer.status >= 500 || answer.status === 409, JSON.stringify(answer))
     for (;;) {
-      const told = await scene.ask('GET', `/fs/upload${query}`)
-      if (told?.status === 200) {
-        from = told.data.offset
+      const response = await scene.ask('GET', `/fs/upload${query}`)
+      if (response?.status === 200) {
+        from = response.data.offset
         break
       }
-      assert.ok(told === null || told.status >= 500 || told.status === 409, JSON.stringify(told))
+      assert.ok(response === null || response.status >= 500 || response.status === 409, JSON.stringify(response))
       await sleep(100)
     }
     if (from === SIZE) return checked(path, bytes, calls)

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeState } from '#daemon/state.ts'
 import { CAPABILITIES } from '#daemon-protocol/operations.ts'
-import { gone } from '../../computers/keeper.ts'
+import { hasExited } from '../../computers/keeper.ts'
 import { roomForRun } from '../../room.ts'
 import { until } from '../../until.ts'
 import type { Paired } from '../daemon.ts'
@@ -53,23 +53,23 @@ export async function startMachine(url: string, { id, credential }: Paired): Pro
     folder,
     async kill(which) {
       const pid = which === 'daemon' ? daemon.pid! : keeper()
-      if (pid === 0 || gone(pid)) return
+      if (pid === 0 || hasExited(pid)) return
       process.kill(pid, 'SIGKILL')
-      await until(async () => gone(pid), Boolean)
+      await until(async () => hasExited(pid), Boolean)
       if (which === 'daemon') daemon = start()
     },
     others: () =>
       processesOf(folder)
         .filter((pid) => Number(pid) !== daemon.pid && Number(pid) !== keeper())
-        .map(shown),
+        .map(describeProcess),
     async [Symbol.asyncDispose]() {
       const over = new Promise((resolve) => daemon.once('exit', resolve))
       daemon.kill('SIGTERM')
       await over
       const pid = keeper()
-      if (pid !== 0 && !gone(pid)) {
+      if (pid !== 0 && !hasExited(pid)) {
         process.kill(pid, 'SIGTERM')
-        await until(async () => gone(pid), Boolean)
+        await until(async () => hasExited(pid), Boolean)
       }
       rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
     },
@@ -77,11 +77,11 @@ export async function startMachine(url: string, { id, credential }: Paired): Pro
 }
 
 /** `12 (parent 1): sh -c …` */
-function shown(pid: string): string {
+function describeProcess(pid: string): string {
   try {
-    const read = (what: string): string => readFileSync(`/proc/${pid}/${what}`, 'latin1')
-    const parent = /^PPid:\s+(\d+)/m.exec(read('status'))?.[1]
-    return `${pid} (parent ${parent}): ${read('cmdline').replaceAll('\0', ' ').trim()}`
+    const readProc = (what: string): string => readFileSync(`/proc/${pid}/${what}`, 'latin1')
+    const parent = /^PPid:\s+(\d+)/m.exec(readProc('status'))?.[1]
+    return `${pid} (parent ${parent}): ${readProc('cmdline').replaceAll('\0', ' ').trim()}`
   } catch {
     return `${pid}: has just ended`
   }

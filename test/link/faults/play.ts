@@ -6,7 +6,7 @@ import { until } from '../../until.ts'
 import { type Command, inBackground, inForeground } from './commands.ts'
 import { uploaded } from './files.ts'
 import { type Scene, startScene } from './scene.ts'
-import { Drawn, Typed } from './terminals.ts'
+import { ScreenViewer, InputRecorder } from './terminals.ts'
 
 /** Faults and their weights. */
 const FAULTS = {
@@ -37,8 +37,8 @@ export interface Played {
 const between = (least: number, most: number): number => least + Math.random() * (most - least)
 
 function pick(): Fault {
-  let left = Math.random() * Object.values(FAULTS).reduce((sum, weight) => sum + weight, 0)
-  for (const [fault, weight] of Object.entries(FAULTS)) if ((left -= weight) < 0) return fault as Fault
+  let remainingWeight = Math.random() * Object.values(FAULTS).reduce((sum, weight) => sum + weight, 0)
+  for (const [fault, weight] of Object.entries(FAULTS)) if ((remainingWeight -= weight) < 0) return fault as Fault
   return 'cut'
 }
 
@@ -69,8 +69,8 @@ export async function playFaults(rounds: number): Promise<Played> {
   await using scene = await startScene()
   const ran = join(scene.machine.folder, 'ran')
   writeFileSync(ran, '')
-  let stopped = false
-  const stop = (): boolean => stopped
+  let isStopped = false
+  const stop = (): boolean => isStopped
   const commands: Command[] = []
   const played: Played = {
     rounds,
@@ -101,39 +101,39 @@ export async function playFaults(rounds: number): Promise<Played> {
   }
   const types = async (): Promise<void> => {
     for (let at = 0; !stop(); at++) {
-      const typed = await Typed.open(scene, at)
-      await typed.types(stop)
-      played.typed += await typed.check()
-      typed.leave()
+      const recorder = await InputRecorder.open(scene, at)
+      await recorder.types(stop)
+      played.typed += await recorder.check()
+      recorder.leave()
     }
   }
   const looks = async (): Promise<void> => {
     while (!stop()) {
-      const drawn = await Drawn.open(scene)
-      while (!drawn.over && !stop()) {
+      const viewer = await ScreenViewer.open(scene)
+      while (!viewer.over && !stop()) {
         await sleep(500)
-        if (await drawn.isTrue()) played.screens++
+        if (await viewer.isTrue()) played.screens++
       }
-      if (!drawn.over) {
+      if (!viewer.over) {
         await until(
-          () => drawn.isTrue(),
-          (seen) => seen === true || drawn.over,
+          () => viewer.isTrue(),
+          (isEqual) => isEqual === true || viewer.over,
         )
         played.screens++
       } else played.lost_terminals++
-      played.gaps += drawn.gaps
-      drawn.leave()
+      played.gaps += viewer.gaps
+      viewer.leave()
     }
   }
   const load = Promise.all([runs(inBackground), runs(inBackground), runs(inForeground), sends(), types(), looks()])
-  load.catch(() => (stopped = true))
+  load.catch(() => (isStopped = true))
   for (let round = 0; round < rounds && !stop(); round++) {
     await sleep(between(100, 1_200))
     const fault = pick()
     played.faults[fault]!++
     await befall(scene, fault)
   }
-  stopped = true
+  isStopped = true
   await load
 
   const lines = readFileSync(ran, 'utf8').trim().split('\n')
@@ -146,7 +146,7 @@ export async function playFaults(rounds: number): Promise<Played> {
   // Commands of dead servers end here; nothing else is left.
   await until(
     async () => scene.machine.others(),
-    (left) => left.length === 0,
+    (processes) => processes.length === 0,
   )
   return played
 }

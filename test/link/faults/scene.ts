@@ -91,7 +91,7 @@ export async function startScene(): Promise<Scene> {
     }
   }
 
-  const held = stack.move()
+  const resources = stack.move()
   return {
     machine,
     computerId: paired.id,
@@ -114,7 +114,7 @@ export async function startScene(): Promise<Scene> {
       move()
       network.cut()
     },
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 

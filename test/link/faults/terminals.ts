@@ -11,7 +11,7 @@ import type { Scene } from './scene.ts'
 const DRAWS = String.raw`i=0; while :; do i=$((i+1)); printf '\033[%d;%dH\033[3%dm%s\033[K' $((i % 24 + 1)) $((i * 7 % 70 + 1)) $((i % 8)) "step $i"; [ $((i % 37)) = 0 ] && printf '\033[5;20r\033[20;1H\n\n\033[r\0337'; [ $((i % 101)) = 0 ] && printf '\033[?1049h\033[2J'; [ $((i % 101)) = 50 ] && printf '\033[?1049l'; [ $((i % 10)) = 0 ] && sleep 0.02; done`
 
 /** A viewer that reconnects after each break, to whichever process responds. */
-abstract class Attached {
+abstract class ReconnectingViewer {
   protected readonly scene: Scene
   readonly id: string
   #socket: WebSocket | null = null
@@ -27,7 +27,7 @@ abstract class Attached {
   protected abstract query(): string
   protected abstract bytes(bytes: Buffer): void
   protected abstract event(event: { type: string; [field: string]: any }): void
-  protected opened(): void {}
+  protected onOpen(): void {}
 
   protected say(event: object): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(event))
@@ -45,7 +45,7 @@ abstract class Attached {
       handshakeTimeout: 10_000,
     })
     this.#socket = socket
-    socket.on('open', () => this.opened())
+    socket.on('open', () => this.onOpen())
     socket.on('message', (data: Buffer, binary) => {
       if (binary) return this.bytes(data)
       const event = JSON.parse(data.toString()) as { type: string }
@@ -75,25 +75,25 @@ async function open(scene: Scene, argv: readonly string[]): Promise<string> {
 }
 
 /** A busy screen, viewed from its first byte. */
-export class Drawn extends Attached {
+export class ScreenViewer extends ReconnectingViewer {
   #screen: Screen = screenOf()
   #at = 0
-  #came = 0
+  #receivedBytes = 0
   #parts: Buffer[] = []
   /** How often a snapshot replaced missed output. */
   gaps = 0
 
-  static async open(scene: Scene): Promise<Drawn> {
-    return new Drawn(scene, await open(scene, ['bash', '-c', DRAWS])).begin()
+  static async open(scene: Scene): Promise<ScreenViewer> {
+    return new ScreenViewer(scene, await open(scene, ['bash', '-c', DRAWS])).begin()
   }
 
   protected query(): string {
-    return `from=${this.#came}`
+    return `from=${this.#receivedBytes}`
   }
 
   protected bytes(bytes: Buffer): void {
     this.#parts.push(bytes)
-    this.#came += bytes.length
+    this.#receivedBytes += bytes.length
   }
 
   protected event(event: { type: string; data?: string; at?: number }): void {
@@ -102,7 +102,7 @@ export class Drawn extends Attached {
     this.#screen = screenOf()
     this.#parts = []
     feed(this.#screen, Buffer.from(event.data!))
-    this.#at = this.#came = event.at!
+    this.#at = this.#receivedBytes = event.at!
   }
 
   /** Whether the viewer's screen equals the computer's. Null: the terminal is lost or output was missed. */
@@ -116,48 +116,48 @@ export class Drawn extends Attached {
     if (answer?.status !== 200 || answer.data.status !== 'open') return null
     const { snapshot, at } = answer.data as { snapshot: string; at: number }
     await until(
-      async () => this.#came,
-      (came) => came >= at || this.over,
+      async () => this.#receivedBytes,
+      (receivedBytes) => receivedBytes >= at || this.over,
     )
-    if (this.#at > at || this.#came < at) return null
+    if (this.#at > at || this.#receivedBytes < at) return null
     const bytes = Buffer.concat(this.#parts)
     feed(this.#screen, bytes.subarray(0, at - this.#at))
     this.#parts = [bytes.subarray(at - this.#at)]
     this.#at = at
-    const drawn = screenOf()
-    feed(drawn, Buffer.from(snapshot))
-    assert.deepEqual(linesOf(this.#screen), linesOf(drawn))
+    const screen = screenOf()
+    feed(screen, Buffer.from(snapshot))
+    assert.deepEqual(linesOf(this.#screen), linesOf(screen))
     return true
   }
 }
 
 /** A program that records input from two numbered sources: calls and a WebSocket. */
-export class Typed extends Attached {
+export class InputRecorder extends ReconnectingViewer {
   readonly #file: string
   #posted = 0
-  #sent = 0
-  #waiting: number[] = []
+  #sentCount = 0
+  #pending: number[] = []
 
   constructor(scene: Scene, id: string, file: string) {
     super(scene, id)
     this.#file = file
   }
 
-  static async open(scene: Scene, at: number): Promise<Typed> {
+  static async open(scene: Scene, at: number): Promise<InputRecorder> {
     const file = join(scene.machine.folder, `typed-${at}`)
     const argv = ['sh', '-c', `stty raw -echo; : > ${file}; exec cat >> ${file}`]
-    return new Typed(scene, await open(scene, argv), file).begin()
+    return new InputRecorder(scene, await open(scene, argv), file).begin()
   }
 
   protected query(): string {
     return 'viewer=typist&from=0'
   }
   protected bytes(): void {}
-  protected override opened(): void {
-    for (const seq of this.#waiting) this.say({ type: 'input', data: `socket ${seq}\n`, seq })
+  protected override onOpen(): void {
+    for (const seq of this.#pending) this.say({ type: 'input', data: `socket ${seq}\n`, seq })
   }
   protected event({ type, seq }: { type: string; seq?: number }): void {
-    if (type === 'typed') this.#waiting = this.#waiting.filter((one) => one > seq!)
+    if (type === 'typed') this.#pending = this.#pending.filter((one) => one > seq!)
   }
 
   get #isReady(): boolean {
@@ -172,9 +172,9 @@ export class Typed extends Attached {
   async types(stop: () => boolean): Promise<void> {
     await until(async () => this.#isReady || this.over, Boolean)
     while (!stop() && !this.over) {
-      if (this.#waiting.length < 50) {
-        this.#waiting.push(++this.#sent)
-        this.say({ type: 'input', data: `socket ${this.#sent}\n`, seq: this.#sent })
+      if (this.#pending.length < 50) {
+        this.#pending.push(++this.#sentCount)
+        this.say({ type: 'input', data: `socket ${this.#sentCount}\n`, seq: this.#sentCount })
       }
       await this.#post(stop)
       await sleep(30)
@@ -200,12 +200,12 @@ export class Typed extends Attached {
       await until(
         async () => this.#lines().length,
         (count) =>
-          this.over || (count >= this.#posted + this.#sent - this.#waiting.length && this.#waiting.length === 0),
+          this.over || (count >= this.#posted + this.#sentCount - this.#pending.length && this.#pending.length === 0),
       )
     const lines = this.#lines()
     for (const [who, most] of [
       ['call', this.#posted + 1],
-      ['socket', this.#sent],
+      ['socket', this.#sentCount],
     ] as const) {
       const own = lines.filter((line) => line.startsWith(who))
       assert.deepEqual(
@@ -214,7 +214,7 @@ export class Typed extends Attached {
       )
       assert.ok(own.length <= most)
       if (!this.over && who === 'call') assert.ok(own.length >= this.#posted)
-      if (!this.over && who === 'socket') assert.equal(own.length, this.#sent)
+      if (!this.over && who === 'socket') assert.equal(own.length, this.#sentCount)
     }
     return lines.length
   }

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { download, machine, refused } from '#test/computers/files.ts'
+import { download, machine, isRefusal } from '#test/computers/files.ts'
 import { needs } from '#test/needs.ts'
 
 /** Generated files that stay the same between two reads. */
@@ -47,7 +47,7 @@ test('an unreadable file is rejected before its download starts', linux, async (
   await using box = await machine({ root: '/' })
   // Nothing is mapped at its first byte.
   if (!existsSync(path)) return t.skip('there is no such file')
-  await assert.rejects(download(box.open, { path }), refused('invalid_state'))
+  await assert.rejects(download(box.open, { path }), isRefusal('invalid_state'))
 })
 
 test('archives of /sys have whole files, as tar and as zip', linux, async (t) => {

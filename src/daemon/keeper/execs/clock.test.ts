@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { call, exec, gone, openTerminal, startKeeper, type TestKeeper, Viewer, wanted } from '#test/computers/keeper.ts'
+import {
+  call,
+  exec,
+  hasExited,
+  openTerminal,
+  startKeeper,
+  type TestKeeper,
+  Viewer,
+  execInput,
+} from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
 
 const HOUR = 3_600_000
@@ -32,9 +41,9 @@ test('timeouts are exact when the wall clock jumps', async () => {
   const go = join(folder, 'go')
   const long = keeper.client.open(
     'exec',
-    wanted('long', sh(`while [ ! -e ${go} ]; do sleep 0.02; done; exit 7`), { timeout_ms: 60_000 }),
+    execInput('long', sh(`while [ ! -e ${go} ]; do sleep 0.02; done; exit 7`), { timeout_ms: 60_000 }),
   )
-  const short = keeper.client.open('exec', wanted('short', ['sleep', '1000'], { timeout_ms: 2_500 }))
+  const short = keeper.client.open('exec', execInput('short', ['sleep', '1000'], { timeout_ms: 2_500 }))
   await Promise.all([(await long)[Symbol.asyncIterator]().next(), (await short)[Symbol.asyncIterator]().next()])
   set(-5 * HOUR)
   await replaced()
@@ -42,11 +51,11 @@ test('timeouts are exact when the wall clock jumps', async () => {
   await replaced()
   set(-40 * HOUR)
   await replaced()
-  const ended = await exec(keeper.client, wanted('short', ['false']))
+  const ended = await exec(keeper.client, execInput('short', ['false']))
   assert.deepEqual([ended.end.timed_out, ended.end.signal], [true, 'SIGTERM'])
   assert.ok(ended.end.duration_ms >= 2_500 && ended.end.duration_ms < 60_000, String(ended.end.duration_ms))
   writeFileSync(go, '')
-  const { end } = await exec(keeper.client, wanted('long', ['false']))
+  const { end } = await exec(keeper.client, execInput('long', ['false']))
   assert.deepEqual([end.exit_code, end.timed_out], [7, false])
   assert.ok(end.duration_ms >= 0 && end.duration_ms < 60_000, String(end.duration_ms))
 })
@@ -54,15 +63,15 @@ test('timeouts are exact when the wall clock jumps', async () => {
 test('unread output is kept and ended commands stay readable after the wall clock jumps by days', async () => {
   set(0)
   const caller = keeper.another()
-  const left = await caller.open('exec', wanted('left', sh('echo kept; exit 3')))
+  const left = await caller.open('exec', execInput('left', sh('echo kept; exit 3')))
   const { value } = await left[Symbol.asyncIterator]().next()
   await caller.close()
-  await until(async () => gone((value as { event: { pid: number } }).event.pid), Boolean)
+  await until(async () => hasExited((value as { event: { pid: number } }).event.pid), Boolean)
   await openTerminal(keeper.client, 'ended', sh('echo seen; exit 4'))
   const viewer = await Viewer.attach(keeper.client, 'ended')
   await viewer.ended
   set(100 * HOUR)
-  await exec(keeper.client, wanted('another', ['true']))
+  await exec(keeper.client, execInput('another', ['true']))
   const { terminals } = await call(keeper.client, 'terminal.list', {})
   assert.deepEqual(
     terminals.map(({ terminal_id, status, exit_code }) => [terminal_id, status, exit_code]),
@@ -71,14 +80,14 @@ test('unread output is kept and ended commands stay readable after the wall cloc
   const late = await Viewer.attach(keeper.client, 'ended')
   await late.ended
   assert.match(late.text(), /seen/)
-  const { stdout, end } = await exec(keeper.client, wanted('left', ['false']))
+  const { stdout, end } = await exec(keeper.client, execInput('left', ['false']))
   assert.deepEqual([stdout, end.exit_code], ['kept\n', 3])
 })
 
 test('nothing runs twice, however far the clock was set forward before the keeper was killed', async () => {
   set(0)
   const file = join(folder, 'count')
-  const input = wanted('once', sh(`echo ran >> ${file}; exit 5`))
+  const input = execInput('once', sh(`echo ran >> ${file}; exit 5`))
   assert.equal((await exec(keeper.client, input)).end.exit_code, 5)
   set(1_000 * HOUR)
   for (let time = 0; time < 2; time++) {

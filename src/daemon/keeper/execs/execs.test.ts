@@ -6,12 +6,12 @@ import { Refusal } from '#core/errors.ts'
 import {
   call,
   exec,
-  gone,
+  hasExited,
   openTerminal,
   ran,
   startKeeper,
   type TestKeeper,
-  wanted,
+  execInput,
   withWord,
 } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
@@ -27,7 +27,7 @@ test('a command receives its arguments, folder and environment and returns its e
   const script = 'pwd; echo "$WORD"; echo to stderr > /dev/stderr; read line || echo no stdin; exit 7'
   const { end, stdout, stderr } = await exec(
     keeper.client,
-    wanted('plain', sh(script), { cwd: '/usr', env: { WORD: 'a b' } }),
+    execInput('plain', sh(script), { cwd: '/usr', env: { WORD: 'a b' } }),
   )
   assert.equal(stdout, '/usr\na b\nno stdin\n')
   assert.equal(stderr, 'to stderr\n')
@@ -37,20 +37,20 @@ test('a command receives its arguments, folder and environment and returns its e
 
 test('nothing of the keeper’s environment or terminals reaches a command', async () => {
   for (const id of ['x', 'y', 'z']) await openTerminal(keeper.client, `hidden-${id}`)
-  const { stdout } = await exec(keeper.client, wanted('leaks', sh('ls -l /proc/self/fd; env')))
+  const { stdout } = await exec(keeper.client, execInput('leaks', sh('ls -l /proc/self/fd; env')))
   assert.doesNotMatch(stdout, /ptmx|\/pts\/|UKIYO|UK_PAIR|socket:/)
   for (const id of ['x', 'y', 'z'])
     await call(keeper.client, 'terminal.close', { terminal_id: `hidden-${id}`, signal: null })
 })
 
 test('a missing or non-executable program ends as in a shell', async () => {
-  const { end, stderr } = await exec(keeper.client, wanted('absent', ['no-such-program']))
+  const { end, stderr } = await exec(keeper.client, execInput('absent', ['no-such-program']))
   assert.deepEqual([end.exit_code, stderr], [127, 'no-such-program: command not found\n'])
-  assert.equal((await exec(keeper.client, wanted('forbidden', ['/etc/passwd']))).end.exit_code, 126)
+  assert.equal((await exec(keeper.client, execInput('forbidden', ['/etc/passwd']))).end.exit_code, 126)
 })
 
 test('a missing folder is rejected', async () => {
-  await assert.rejects(exec(keeper.client, wanted('nowhere', ['true'], { cwd: '/no/such' })), {
+  await assert.rejects(exec(keeper.client, execInput('nowhere', ['true'], { cwd: '/no/such' })), {
     code: 'invalid_parameter',
   })
 })
@@ -61,12 +61,12 @@ test(
   async () => {
     const { stdout } = await exec(
       keeper.client,
-      wanted('user', sh('id -un; id -gn; echo "$USER $HOME" > /dev/stdout; env | grep -c ^UK_RUN_ID'), {
+      execInput('user', sh('id -un; id -gn; echo "$USER $HOME" > /dev/stdout; env | grep -c ^UK_RUN_ID'), {
         user: 'daemon',
       }),
     )
     assert.equal(stdout, 'daemon\ndaemon\ndaemon /usr/sbin\n1\n')
-    await assert.rejects(exec(keeper.client, wanted('nobody-known', ['true'], { user: 'no-such-user' })), {
+    await assert.rejects(exec(keeper.client, execInput('nobody-known', ['true'], { user: 'no-such-user' })), {
       code: 'invalid_parameter',
     })
   },
@@ -74,7 +74,7 @@ test(
 
 test('after a broken link stdin and outputs resume at their offsets', async () => {
   const first = keeper.another()
-  const begun = await first.open('exec', wanted('cat', ['cat'], { stdin: true }))
+  const begun = await first.open('exec', execInput('cat', ['cat'], { stdin: true }))
   await begun.write(Buffer.from('hello '))
   const got: string[] = []
   const cut = (async () => {
@@ -88,7 +88,7 @@ test('after a broken link stdin and outputs resume at their offsets', async () =
   assert.equal(got.join(''), 'hello ')
   const again = await keeper.client.open(
     'exec',
-    wanted('cat', ['cat'], { stdin: true, from: { stdout: 6, stderr: 0 } }),
+    execInput('cat', ['cat'], { stdin: true, from: { stdout: 6, stderr: 0 } }),
   )
   const first_event = await again[Symbol.asyncIterator]().next()
   assert.equal((first_event.value as { event: { stdin: number } }).event.stdin, 6)
@@ -103,24 +103,24 @@ test('after a broken link stdin and outputs resume at their offsets', async () =
 test('a program waits for a slow reader, and no output is lost', async () => {
   const bytes = 20_000_000
   const caller = keeper.another()
-  const unread = await caller.open('exec', wanted('waits', sh(`head -c ${bytes} /dev/zero; echo done >&2`)))
+  const unread = await caller.open('exec', execInput('waits', sh(`head -c ${bytes} /dev/zero; echo done >&2`)))
   const event = await unread[Symbol.asyncIterator]().next()
   const { pid } = (event.value as { event: { pid: number } }).event
   // A command with the same output that starts later, and whose caller reads it, finishes.
-  await exec(keeper.client, wanted('read', sh(`head -c ${bytes} /dev/zero`)))
+  await exec(keeper.client, execInput('read', sh(`head -c ${bytes} /dev/zero`)))
   assert.doesNotThrow(() => process.kill(pid, 0), 'it has not ended')
   await caller.close()
-  const { end, stdout, stderr } = await exec(keeper.client, wanted('waits', ['anything']))
+  const { end, stdout, stderr } = await exec(keeper.client, execInput('waits', ['anything']))
   assert.deepEqual([stdout.length, end.stdout_bytes, stderr, end.exit_code], [bytes, bytes, 'done\n', 0])
 })
 
 test('a timed-out command is terminated, with SIGKILL if it ignores SIGTERM', async () => {
-  const soft = await exec(keeper.client, wanted('soft', ['sleep', '1000'], { timeout_ms: 100 }))
+  const soft = await exec(keeper.client, execInput('soft', ['sleep', '1000'], { timeout_ms: 100 }))
   assert.deepEqual([soft.end.exit_code, soft.end.signal, soft.end.timed_out], [null, 'SIGTERM', true])
   const word = randomUUID()
   const script = `trap "" TERM; sh -c 'trap "" TERM; sleep 1000' ${word} & wait; wait`
   // Long enough that both have set their traps, on a busy machine too.
-  const hard = await exec(keeper.client, wanted('hard', sh(script), { timeout_ms: 6_000 }))
+  const hard = await exec(keeper.client, execInput('hard', sh(script), { timeout_ms: 6_000 }))
   assert.deepEqual([hard.end.exit_code, hard.end.signal, hard.end.timed_out], [null, 'SIGKILL', true])
   assert.ok(hard.end.duration_ms >= 8_000)
   assert.deepEqual(withWord(word), [])
@@ -138,7 +138,7 @@ test('every process of a command ends with it, however it tries to hide', async 
     `while [ $(grep -lsa ${word} /proc/[0-9]*/cmdline | wc -l) -lt 5 ]; do sleep 0.05; done`,
     'echo main is done',
   ].join('\n')
-  const { end, stdout } = await exec(keeper.client, wanted('starts', sh(script)))
+  const { end, stdout } = await exec(keeper.client, execInput('starts', sh(script)))
   assert.deepEqual([stdout, end.exit_code], ['main is done\n', 0])
   await until(
     async () => withWord(word),
@@ -148,7 +148,7 @@ test('every process of a command ends with it, however it tries to hide', async 
 
 test('a leftover process outside the group and without pipes is found a moment later', async () => {
   const word = randomUUID()
-  await exec(keeper.client, wanted('hides', sh(`setsid sh -c 'sleep 1000; :' ${word} >/dev/null 2>&1 </dev/null &`)))
+  await exec(keeper.client, execInput('hides', sh(`setsid sh -c 'sleep 1000; :' ${word} >/dev/null 2>&1 </dev/null &`)))
   await until(
     async () => withWord(word),
     (left) => left.length === 0,
@@ -163,9 +163,9 @@ test('signals reach the command, and a kill without a signal terminates it', asy
   ] as const) {
     const ready = Promise.withResolvers<void>()
     const follower = keeper.another()
-    const all = ran(await keeper.client.open('exec', wanted(key, trap)))
+    const all = ran(await keeper.client.open('exec', execInput(key, trap)))
     const told = (async () => {
-      for await (const item of await follower.open('exec', { ...wanted(key, trap), joins: true }))
+      for await (const item of await follower.open('exec', { ...execInput(key, trap), joins: true }))
         if (item.type === 'bytes') ready.resolve()
     })()
     await ready.promise
@@ -179,20 +179,20 @@ test('signals reach the command, and a kill without a signal terminates it', asy
 
 test('a command whose caller died is terminated once it has had no reader for its time', async () => {
   const caller = keeper.another()
-  const left = await caller.open('exec', wanted('alone', ['sleep', '1000'], { alone_ms: 300 }))
+  const left = await caller.open('exec', execInput('alone', ['sleep', '1000'], { alone_ms: 300 }))
   const { value } = await left[Symbol.asyncIterator]().next()
   const { pid } = (value as { event: { pid: number } }).event
   await caller.close()
-  await until(async () => gone(pid), Boolean)
-  const { end } = await exec(keeper.client, wanted('alone', ['false']))
+  await until(async () => hasExited(pid), Boolean)
+  const { end } = await exec(keeper.client, execInput('alone', ['false']))
   assert.deepEqual([end.exit_code, end.signal, end.timed_out], [null, 'SIGTERM', false])
-  const followed = await exec(keeper.client, wanted('followed', ['sleep', '1'], { alone_ms: 300 }))
+  const followed = await exec(keeper.client, execInput('followed', ['sleep', '1'], { alone_ms: 300 }))
   assert.equal(followed.end.exit_code, 0)
 })
 
 test('an additional reader gets all output, exerts no backpressure and doesn’t affect the command', async () => {
   const file = `${keeper.folder}/joined`
-  const input = wanted('joined', sh(`echo one; while [ ! -e ${file} ]; do sleep 0.02; done; echo two; exit 6`))
+  const input = execInput('joined', sh(`echo one; while [ ! -e ${file} ]; do sleep 0.02; done; echo two; exit 6`))
   const join = (): Promise<AskedStream<'exec'>> => keeper.another().open('exec', { ...input, joins: true })
   await assert.rejects((await join()).output, { code: 'not_found' })
   const caller = exec(keeper.client, input)
@@ -214,7 +214,7 @@ test('an additional reader gets all output, exerts no backpressure and doesn’t
 
 test('a key runs once: with concurrent requests, with a retry, and after its output was dropped', async () => {
   const file = `${keeper.folder}/count`
-  const input = wanted('once', sh(`echo ran >> ${file}; echo output`))
+  const input = execInput('once', sh(`echo ran >> ${file}; echo output`))
   const two = await Promise.allSettled([exec(keeper.client, input), exec(keeper.another(), input)])
   const [first] = two.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   assert.equal(first?.stdout, 'output\n')
@@ -228,10 +228,10 @@ test('a key runs once: with concurrent requests, with a retry, and after its out
 test('after a keeper was killed, exits are accurate, running commands are lost and dead, and nothing runs again', async () => {
   await using other = await startKeeper()
   const word = randomUUID()
-  const ended = await exec(other.client, wanted('ended', sh('exit 4')))
+  const ended = await exec(other.client, execInput('ended', sh('exit 4')))
   const running = await other.client.open(
     'exec',
-    wanted('running', sh(`echo ran >> ${other.folder}/count; setsid sh -c 'sleep 1000; :' ${word} & sleep 1000`)),
+    execInput('running', sh(`echo ran >> ${other.folder}/count; setsid sh -c 'sleep 1000; :' ${word} & sleep 1000`)),
   )
   const lost = assert.rejects(ran(running), LinkLost)
   await until(
@@ -240,10 +240,10 @@ test('after a keeper was killed, exits are accurate, running commands are lost a
   )
   await other.kill()
   await lost
-  const again = await exec(other.client, wanted('ended', ['false']))
+  const again = await exec(other.client, execInput('ended', ['false']))
   assert.deepEqual(again.end, ended.end)
   for (let time = 0; time < 2; time++)
-    await assert.rejects(exec(other.client, wanted('running', ['false'])), (error) => {
+    await assert.rejects(exec(other.client, execInput('running', ['false'])), (error) => {
       assert.ok(error instanceof Refusal)
       assert.deepEqual([error.code, error.details], ['interrupted', { lost: true }])
       return true

@@ -25,9 +25,9 @@ test('a token is read from stdin or a file', async () => {
     const token = await newToken()
     writeFileSync(join(home.path, 'token'), `${token}\n`)
     const paired = await uk(home.path, [...pair, '--token-file', from], from === '-' ? `${token}\n` : '')
-    assert.equal(paired.code, 0, paired.said)
-    assert.match(paired.said, /The server can use: exec, fs_read\. File access: \/srv\.\n/)
-    assert.ok(!paired.said.includes(token))
+    assert.equal(paired.code, 0, paired.output)
+    assert.match(paired.output, /The server can use: exec, fs_read\. File access: \/srv\.\n/)
+    assert.ok(!paired.output.includes(token))
     assert.deepEqual(JSON.parse(readFileSync(state, 'utf8')).allows, ['exec', 'fs_read'])
     rmSync(state)
   }
@@ -50,12 +50,12 @@ test('a token in the wrong place pairs nothing and is not repeated in errors', a
     [token],
     ['help', token],
   ]) {
-    const { code, said } = await uk(home.path, words, `${token}twice\n${token}\n`)
+    const { code, output: said } = await uk(home.path, words, `${token}twice\n${token}\n`)
     assert.notEqual(code, 0, words.join(' '))
     assert.ok(!said.includes(token.slice(4)), said)
   }
   assert.equal(existsSync(join(home.path, '.config/ukiyo/computer.json')), false)
-  const { said } = await uk(home.path, [...pair, '--token-file', token])
+  const { output: said } = await uk(home.path, [...pair, '--token-file', token])
   assert.match(said, /Can't read the file in --token-file \(ENOENT\)[^]*UK_PAIR_TOKEN/)
 })
 
@@ -70,13 +70,13 @@ test('`uk computer` lists its commands and suggests the closest one for a typo',
     const listed = await uk(home.path, [...words])
     assert.equal(listed.code, code)
     assert.deepEqual(
-      [...listed.said.matchAll(/^ +computer ([a-z]+) /gm)].map(([, name]) => name),
+      [...listed.output.matchAll(/^ +computer ([a-z]+) /gm)].map(([, name]) => name),
       commands,
     )
   }
-  const { code, said } = await uk(home.path, ['computer', 'exe', 'box'])
+  const { code, output: said } = await uk(home.path, ['computer', 'exe', 'box'])
   assert.deepEqual([code, said], [2, 'uk: Unknown command "computer exe".\nDid you mean `computer exec`?\n'])
-  assert.match((await uk(home.path, ['help', 'admin'])).said, /admin reset-password/)
+  assert.match((await uk(home.path, ['help', 'admin'])).output, /admin reset-password/)
 })
 
 test('help lists allowed values', async () => {
@@ -87,7 +87,7 @@ test('help lists allowed values', async () => {
     ['cp', /\$ uk computer cp notes\.txt box:\n/],
     ['ssh', /\$ uk computer ssh box\n/],
   ] as const) {
-    const { code, said } = await uk(home.path, ['computer', command, '--help'])
+    const { code, output: said } = await uk(home.path, ['computer', command, '--help'])
     assert.equal(code, 0)
     assert.match(said, example)
   }

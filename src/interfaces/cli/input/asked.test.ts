@@ -25,14 +25,14 @@ test('missing fields are prompted for in a terminal, never in a pipe; a password
     const making = await sitting(`${program} workspaces create`)
     await making.sees(/name: /)
     await making.type('Team\r')
-    assert.equal(await making.ended(), 0)
+    assert.equal(await making.exitCode(), 0)
     const { data: workspaces } = (await alice.get('/workspaces')).body
     assert.ok(workspaces.some(({ name }: { name: string }) => name === 'Team'))
 
     const leaving = await sitting(`${program} workspaces create`)
     await leaving.sees(/name: /)
     await leaving.type('\x03')
-    assert.equal(await leaving.ended(), exits.interrupted[0])
+    assert.equal(await leaving.exitCode(), exits.interrupted[0])
 
     const piped = spawn(program, ['workspaces', 'create'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
     assert.deepEqual(await once(piped, 'close'), [exits.usage[0], null])
@@ -45,7 +45,7 @@ test('missing fields are prompted for in a terminal, never in a pipe; a password
     assert.equal(shown.split('Password: ').length, 3, 'once for both commands, and anew after the logout')
     assert.match(shown, /first[^]*second/)
     await once5.type('\x03')
-    assert.equal(await once5.ended(), exits.interrupted[0])
+    assert.equal(await once5.exitCode(), exits.interrupted[0])
     const sessions = (await alice.get('/auth/sessions')).body.data
     assert.equal(sessions.length, 1, 'the session that was kept is signed out')
   } finally {

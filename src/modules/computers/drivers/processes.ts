@@ -66,11 +66,11 @@ export function supervisorOf(pidFile: string): number | null {
 /** Field 22 of `/proc/PID/stat`. With the PID, it identifies a process uniquely. */
 const startOf = (stat: string): string | undefined => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
 
-const ENDS_MS = 10_000
+const END_TIMEOUT_MS = 10_000
 
 /** Includes descendants and sandbox programs whose command line names the folder. */
 export async function endAll(pidFile: string, folder: string): Promise<void> {
-  for (const until = performance.now() + ENDS_MS; ;) {
+  for (const until = performance.now() + END_TIMEOUT_MS; ;) {
     const pids = processesOf(pidFile, folder)
     if (pids.length === 0) return
     for (const pid of pids) signal(pid, 'SIGKILL')

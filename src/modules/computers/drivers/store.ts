@@ -42,7 +42,7 @@ interface RemainsTable {
 export type CloudRow = Selectable<CloudTable> & { name: string; lifecycle: Lifecycle; workspace_id: Id; idle: boolean }
 export type RemainsRow = Selectable<RemainsTable>
 
-const AT_WORK: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
+const ACTIVE_STATES: readonly Lifecycle[] = ['provisioning', 'starting', 'running', 'stopping']
 
 const rows = sql`select k.*, c.name, c.lifecycle, r.workspace_id,
   coalesce(k.used_at < now() - make_interval(secs => k.idle_stop_seconds), false) as idle
@@ -82,7 +82,7 @@ export const cloudStore = {
   },
 
   async atWork(db: Db, host: string): Promise<CloudRow[]> {
-    const result = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${AT_WORK}::text[])
+    const result = await sql<CloudRow>`${rows} where k.host = ${host} and c.lifecycle = any(${ACTIVE_STATES}::text[])
       order by k.computer_id`.execute(db)
     return result.rows
   },
@@ -114,7 +114,7 @@ export const cloudStore = {
 /** The lease's holder manages the host's cloud computers. */
 export const leaseOf = (host: string): string => `cloud_computers.${host}`
 
-const SAID: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }
+const EVENT_VERBS: Partial<Record<Lifecycle, string>> = { running: 'started', stopped: 'stopped', error: 'failed' }
 
 /** Publishes the event in the caller's transaction. Returns whether the computer moved. */
 export async function move(
@@ -134,7 +134,7 @@ export async function move(
   await writeOutbox(
     db,
     {
-      type: `computer.${SAID[to] ?? 'updated'}`,
+      type: `computer.${EVENT_VERBS[to] ?? 'updated'}`,
       channels: channelsOf(row),
       resource: { type: 'computer', id },
       data: { id, workspace_id: row.workspace_id, name: row.name, lifecycle: to },

@@ -17,7 +17,7 @@ test('starting a missing engine installs it, and the installation can be cancele
   const environment = { PATH: slowNpm(bin, 3) }
   const words = ['--engine-folder', join(room.path, 'fresh')]
   await using second = await daemonProcess(server.origin, alice, { name: 'Second', words, environment })
-  const ended = async ({ id }: { id: string }) =>
+  const waitForEnd = async ({ id }: { id: string }) =>
     (
       await until(
         () => alice.get(`/operations/${id}/await?timeout_seconds=5`),
@@ -25,26 +25,26 @@ test('starting a missing engine installs it, and the installation can be cancele
       )
     ).body.data
   const at = `/computers/${second.id}/local-inference`
-  const begun = await alice.post(at, { action: 'start' })
-  assert.equal(begun.status, 202, begun.text)
+  const response = await alice.post(at, { action: 'start' })
+  assert.equal(response.status, 202, response.text)
   const same = await alice.post(at, { action: 'start' })
-  assert.equal(same.body.data.id, begun.body.data.id)
+  assert.equal(same.body.data.id, response.body.data.id)
   await until(
     () => alice.get(`${at}/operations`),
     ({ body }) => body.data[0].phase === 'downloading',
   )
-  await alice.post(`${at}/operations/${begun.body.data.id}/cancel`)
-  assert.equal((await ended(begun.body.data)).status, 'cancelled')
+  await alice.post(`${at}/operations/${response.body.data.id}/cancel`)
+  assert.equal((await waitForEnd(response.body.data)).status, 'cancelled')
   await until(
     () => alice.get(`/computers/${second.id}`),
     ({ body }) => body.data.engine === 'absent',
   )
   // The machine may need a moment to leave the first installation.
-  const done = await until(
-    async () => ended((await alice.post(at, { action: 'start' })).body.data),
+  const result = await until(
+    async () => waitForEnd((await alice.post(at, { action: 'start' })).body.data),
     ({ error }) => error?.code !== 'already_exists',
   )
-  assert.deepEqual([done.status, done.result], ['succeeded', { engine: 'llama' }], JSON.stringify(done.error))
+  assert.deepEqual([result.status, result.result], ['succeeded', { engine: 'llama' }], JSON.stringify(result.error))
   assert.equal((await alice.get(`/computers/${second.id}`)).body.data.engine, 'ready')
   assert.equal((await alice.post(at, { action: 'stop' })).body.data.engines[0].status, 'stopped')
 })

@@ -27,7 +27,7 @@ before(async () => {
   const { body } = await alice.post(`/computers/${box.id}/local-inference/models`, { source })
   await until(
     () => alice.get(`/operations/${body.data.id}/await?timeout_seconds=5`),
-    ({ body: said }) => said.data.status === 'succeeded',
+    ({ body: body }) => body.data.status === 'succeeded',
   )
 })
 after(() => stack.disposeAsync())
@@ -86,30 +86,30 @@ test('when an engine is killed under load, running responses fail and queued cal
   const engine = await box.engine()
   const long = { ...ask, max_tokens: CONTEXT - 100, temperature: 0 }
   // A model runs two conversations at once, so these queue behind two long ones.
-  const begun = await Promise.all(
+  const activeStreams = await Promise.all(
     [1, 2].map(async () => {
       const chunks = (await openai.chat.completions.create({ ...long, stream: true }))[Symbol.asyncIterator]()
       await chunks.next()
       return chunks
     }),
   )
-  const waiting = Array.from({ length: 4 }, () => openai.chat.completions.create(ask))
+  const queuedCalls = Array.from({ length: 4 }, () => openai.chat.completions.create(ask))
   const streams = Array.from({ length: 2 }, async () => {
-    const seen: string[] = []
+    const states: string[] = []
     const finishes: string[] = []
     for await (const { choices } of await openai.chat.completions.create({ ...ask, stream: true })) {
-      seen.push(choices[0]?.delta.content ?? '')
+      states.push(choices[0]?.delta.content ?? '')
       if (choices[0]?.finish_reason) finishes.push(choices[0].finish_reason)
     }
-    return [seen.join(''), finishes] as const
+    return [states.join(''), finishes] as const
   })
-  for (const one of [...waiting, ...streams]) one.catch(() => {})
+  for (const one of [...queuedCalls, ...streams]) one.catch(() => {})
   process.kill(engine, 'SIGKILL')
-  for (const chunks of begun)
+  for (const chunks of activeStreams)
     await assert.rejects(async () => {
       while (!(await chunks.next()).done);
     }, /engine exited in the middle/)
-  for (const answer of await Promise.all(waiting)) assert.equal(answer.choices[0]!.message.content, expected)
+  for (const answer of await Promise.all(queuedCalls)) assert.equal(answer.choices[0]!.message.content, expected)
   for (const answer of await Promise.all(streams)) assert.deepEqual(answer, [expected, ['length']])
   assert.notEqual(await box.engine(), engine)
   assert.deepEqual(await status(), { name: 'llama', status: 'running', version: '3.21.1', reason: null })
@@ -117,9 +117,9 @@ test('when an engine is killed under load, running responses fail and queued cal
 
 test('an engine killed while idle reports why, and the next call restarts it', async () => {
   process.kill(await box.engine(), 'SIGKILL')
-  const seen = await until(status, (row) => row.status !== 'running')
-  assert.equal(seen.status, 'failed')
-  assert.match(seen.reason!, /SIGKILL/)
+  const state = await until(status, (row) => row.status !== 'running')
+  assert.equal(state.status, 'failed')
+  assert.match(state.reason!, /SIGKILL/)
   const answer = await openai.chat.completions.create(ask)
   assert.equal(answer.usage!.completion_tokens, 12)
   assert.equal((await status()).reason, null)

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { testDatabase } from '#test/database.ts'
 import { pairedBy } from '#test/link/daemon.ts'
 import { type Proxy, proxyTo } from '#test/link/proxy.ts'
-import { type Home, type RunningDaemon, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { type Home, type RunningDaemon, daemonHome, continueDaemon, runDaemonAt } from '#test/link/run-daemon.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { tinyGguf } from '#test/local-inference/tiny-gguf.ts'
@@ -39,9 +39,9 @@ before(async () => {
   slow = stack.use(await shelf({ '/slow.gguf': model.bytes }, { bytesPerSecond: 100_000 }))
   home = stack.use(daemonHome())
   engines = { local: [files.host, slow.host] }
-  const paired = await pairedBy(alice)
-  id = paired.id
-  daemon = await runDaemonAt(home, way.origin, paired, { engines })
+  const pairing = await pairedBy(alice)
+  id = pairing.id
+  daemon = await runDaemonAt(home, way.origin, pairing, { engines })
   await linked()
 })
 after(async () => {
@@ -56,7 +56,7 @@ const linked = () =>
     ({ body }) => body.data?.connection === 'online',
   )
 const local = (path = '') => `/computers/${id}/local-inference${path}`
-const ended = async (operation: { id: string }) =>
+const waitForEnd = async (operation: { id: string }) =>
   (
     await until(
       () => alice.get(`/operations/${operation.id}/await?timeout_seconds=5`),
@@ -68,11 +68,11 @@ const installing = async (body: object) => {
   assert.equal(answer.status, 202, answer.text)
   return answer.body.data as { id: string }
 }
-const shown = async (operation: { id: string }) =>
+const showOperation = async (operation: { id: string }) =>
   (await alice.get(local('/operations'))).body?.data?.find((one: { id: string }) => one.id === operation.id)
 const hasCome = (operation: { id: string }, bytes: number) =>
   until(
-    () => shown(operation),
+    () => showOperation(operation),
     (one) => one?.bytes_done > bytes,
   )
 const folder = () => join(home.folder, 'local/models')
@@ -88,22 +88,22 @@ function whole(name: string, { bytes }: { bytes: Buffer }): void {
 
 test('an installation survives restarts of server and daemon and yields one file', async () => {
   slow.ranges.length = 0
-  const begun = await installing({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 } })
-  const first = await hasCome(begun, 60_000)
+  const operation = await installing({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 } })
+  const first = await hasCome(operation, 60_000)
   const { port } = new URL(server.origin)
   await server[Symbol.asyncDispose]()
   server = await testServer({ database, environment: { UK_PORT: port } })
   await linked()
   await until(
-    () => shown(begun),
+    () => showOperation(operation),
     (one) => one?.status === 'running' && one.bytes_done > first.bytes_done + 60_000,
   )
   await daemon[Symbol.asyncDispose]()
-  daemon = goOn(home, { engines })
-  const done = await ended(begun)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-  assert.equal(done.result.digest, `sha256:${model.sha256}`)
-  const last = await shown(begun)
+  daemon = continueDaemon(home, { engines })
+  const result = await waitForEnd(operation)
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
+  assert.equal(result.result.digest, `sha256:${model.sha256}`)
+  const last = await showOperation(operation)
   assert.deepEqual([last.bytes_done, last.bytes_total], [model.bytes.length, model.bytes.length])
   whole('slow', model)
   // Downloaded bytes aren't fetched again.
@@ -125,19 +125,19 @@ test('installing from the drive resumes at the same byte after a server restart'
   assert.equal(answer.status, 201, text)
   // A slow connection, with a restart halfway.
   way.delay(50)
-  const begun = await installing({ source: { file_id: JSON.parse(text).data.id } })
-  const first = await hasCome(begun, 1)
+  const operation = await installing({ source: { file_id: JSON.parse(text).data.id } })
+  const first = await hasCome(operation, 1)
   assert.ok(first.bytes_done < bytes.length / 2)
   const { port } = new URL(server.origin)
   await server[Symbol.asyncDispose]()
   server = await testServer({ database, environment: { UK_PORT: port } })
   await linked()
-  const second = await shown(begun)
+  const second = await showOperation(operation)
   assert.ok(['queued', 'running'].includes(second.status) && second.bytes_done < bytes.length, JSON.stringify(second))
   way.delay(0)
-  const done = await ended(begun)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-  assert.equal(done.result.digest, `sha256:${createHash('sha256').update(bytes).digest('hex')}`)
+  const result = await waitForEnd(operation)
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
+  assert.equal(result.result.digest, `sha256:${createHash('sha256').update(bytes).digest('hex')}`)
   whole('large', { bytes })
 })
 
@@ -179,8 +179,8 @@ test('downloads survive cut connections, changed files and servers without range
   for (const [name, next] of cases) {
     files.next.push(...next)
     const source = { url: `${files.origin}/tiny.gguf`, sha256: model.sha256 }
-    const done = await ended(await installing({ source, name }))
-    assert.equal(done.status, 'succeeded', `${name}: ${JSON.stringify(done.error)}`)
+    const result = await waitForEnd(await installing({ source, name }))
+    assert.equal(result.status, 'succeeded', `${name}: ${JSON.stringify(result.error)}`)
     assert.equal(files.next.length, 0, name)
     whole(name, model)
   }
@@ -189,7 +189,7 @@ test('downloads survive cut connections, changed files and servers without range
 test('downloads with a wrong length or content leave no model', async () => {
   const fails = async (name: string, ...next: Shelf['next']) => {
     files.next.push(...next)
-    const { status, error } = await ended(await installing({ source: { url: `${files.origin}/tiny.gguf` }, name }))
+    const { status, error } = await waitForEnd(await installing({ source: { url: `${files.origin}/tiny.gguf` }, name }))
     assert.equal(status, 'failed', name)
     assert.equal(lying().includes(`${name}.gguf`), false)
     files.next.length = 0
@@ -214,6 +214,6 @@ test('concurrent installations of one name: only one succeeds', async () => {
   const source = { url: `${files.origin}/tiny.gguf` }
   const both = await Promise.all([1, 2].map(() => alice.post(local('/models'), { source, name: 'once' })))
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409])
-  assert.equal((await ended(both.find(({ status }) => status === 202)!.body.data)).status, 'succeeded')
+  assert.equal((await waitForEnd(both.find(({ status }) => status === 202)!.body.data)).status, 'succeeded')
   whole('once', model)
 })

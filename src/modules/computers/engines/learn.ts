@@ -39,11 +39,11 @@ export async function refreshModels(
   mostMs = ANSWER_MS,
 ): Promise<void> {
   const withinMs = Math.min(mostMs, engine.links.limits.answerMs)
-  const place = await nextRequestNumber(engine)
+  const requestNumber = await nextRequestNumber(engine)
   const { models, silent } = await engine.links.ask(computerId, 'engine.models', {}, { signal, withinMs })
   await change(engine, computerId, async (db, row) => {
-    if (row.models_asked > place) return false
-    await computerStore.update(db, computerId, { models_asked: place })
+    if (row.models_asked > requestNumber) return false
+    await computerStore.update(db, computerId, { models_asked: requestNumber })
     if (!(await localModels.learn(db, computerId, newId, models, silent))) return false
     await tellOf(db, row, 'local_models_changed')
     return true
@@ -57,14 +57,14 @@ export async function controlEngines(
   input: Input<'engine.control'>,
   signal: AbortSignal,
 ): Promise<EngineReport> {
-  const place = await nextRequestNumber(engine)
+  const requestNumber = await nextRequestNumber(engine)
   const report = await engine.links.ask(computerId, 'engine.control', input, { signal })
   const state = stateOf(report)
   let isOutdated = false
   await change(engine, computerId, async (db, row) => {
-    isOutdated = row.engines_asked > place
+    isOutdated = row.engines_asked > requestNumber
     if (isOutdated) return false
-    await computerStore.update(db, computerId, { engine: state, engines_asked: place })
+    await computerStore.update(db, computerId, { engine: state, engines_asked: requestNumber })
     if (row.engine !== state) await tellOf(db, row, 'updated')
     return false
   })

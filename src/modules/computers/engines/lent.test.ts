@@ -36,12 +36,12 @@ const status = (key: string, origin?: string): Promise<number> =>
     .chat.completions.create(ask)
     .then(
       () => 200,
-      ({ status: said }: { status: number }) => said,
+      ({ status: code }: { status: number }) => code,
     )
-const becomes = (key: string, wanted: number, origin?: string) =>
+const becomes = (key: string, expectedStatus: number, origin?: string) =>
   until(
     () => status(key, origin),
-    (said) => said === wanted,
+    (code) => code === expectedStatus,
   )
 const lend = async (capabilities: readonly string[]) => {
   const at = `/computers/${box.id}/exposures`
@@ -54,15 +54,15 @@ async function endless(key: string, origin?: string) {
   const stream = await client(key, origin).chat.completions.create({ ...ask, stream: true })
   const chunks = stream[Symbol.asyncIterator]()
   await chunks.next()
-  const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  const request = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   return {
     /** Asserts that the stream is aborted early, for the reader and for Ollama. */
     async ends() {
       await assert.rejects(async () => {
         while (!(await chunks.next()).done);
       })
-      await asked.ended
-      assert.equal(asked.aborted, true)
+      await request.ended
+      assert.equal(request.aborted, true)
     },
   }
 }
@@ -136,12 +136,12 @@ test('agents can use a lent model until it is withdrawn', async () => {
   assert.equal(agent.status, 201, agent.text)
   const chat = await again.post('/chats', { title: 'Lent', workspace_id: team, agent_id: agent.body.data.id })
   const say = () => again.post(`/chats/${chat.body.data.id}/messages`, { content: 'hello there' })
-  const said = await until(say, ({ status: code }) => code === 200)
-  assert.deepEqual([said.body.data.model, said.body.data.provider], ['local/tiny:latest', 'local'])
+  const response = await until(say, ({ status: code }) => code === 200)
+  assert.deepEqual([response.body.data.model, response.body.data.provider], ['local/tiny:latest', 'local'])
   await lend(['exec'])
   await becomes((await again.key()).key, 404)
-  const refused = await say()
-  assert.ok(refused.status >= 400, refused.text)
+  const refusal = await say()
+  assert.ok(refusal.status >= 400, refusal.text)
 })
 
 test('a machine that no longer allows inference serves no one, including its owner', async () => {

@@ -40,7 +40,7 @@ before(async () => {
 after(() => stack.disposeAsync())
 
 const local = (path = '') => `/computers/${box.id}/local-inference${path}`
-const ended = async (operation: { id: string }, person: Caller = alice) =>
+const waitForEnd = async (operation: { id: string }, person: Caller = alice) =>
   (
     await until(
       () => person.get(`/operations/${operation.id}/await?timeout_seconds=5`),
@@ -63,34 +63,37 @@ const openai = (key: string, origin = server.origin) =>
 const hello = [{ role: 'user' as const, content: 'hello' }]
 
 test('an engine’s state is shown on its computer, also after a start', async () => {
-  const looked = await alice.post(local(), { action: 'status' })
-  assert.equal(looked.status, 200, looked.text)
-  assert.equal(looked.body.data.id, box.id)
+  const state = await alice.post(local(), { action: 'status' })
+  assert.equal(state.status, 200, state.text)
+  assert.equal(state.body.data.id, box.id)
   assert.deepEqual(
-    looked.body.data.engines.map(({ name, status }: Record<string, string>) => [name, status]),
+    state.body.data.engines.map(({ name, status }: Record<string, string>) => [name, status]),
     [
       ['llama', 'stopped'],
-      ['sherpa', looked.body.data.engines[1].status],
+      ['sherpa', state.body.data.engines[1].status],
       ['ollama', 'absent'],
     ],
   )
   assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'stopped')
-  const started = await alice.post(local(), { action: 'start', engine: 'llama' })
-  assert.equal(started.status, 200, started.text)
-  assert.ok(started.body.data.memory_bytes > 1e6)
+  const startResponse = await alice.post(local(), { action: 'start', engine: 'llama' })
+  assert.equal(startResponse.status, 200, startResponse.text)
+  assert.ok(startResponse.body.data.memory_bytes > 1e6)
   assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'ready')
   const missing = await alice.post(local(), { action: 'start', engine: 'ollama' })
   assert.deepEqual([missing.status, missing.body.error.code], [409, 'not_supported'])
 })
 
 test('a model is installed from a URL with progress and a checked digest', async () => {
-  const begun = await installed({ source: { url: `${files.origin}/models/tiny.gguf`, sha256: model.sha256 } })
-  assert.deepEqual([begun.kind, begun.computer_id, begun.bytes_done], ['computers.local_inference', box.id, 0])
+  const operation = await installed({ source: { url: `${files.origin}/models/tiny.gguf`, sha256: model.sha256 } })
+  assert.deepEqual(
+    [operation.kind, operation.computer_id, operation.bytes_done],
+    ['computers.local_inference', box.id, 0],
+  )
   const again = await alice.post(local('/models'), { source: { url: `${files.origin}/models/tiny.gguf` } })
   assert.deepEqual([again.status, again.body.error.code], [409, 'already_exists'])
-  const done = await ended(begun)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-  assert.deepEqual([done.result.name, done.result.digest], ['tiny', `sha256:${model.sha256}`])
+  const result = await waitForEnd(operation)
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
+  assert.deepEqual([result.result.name, result.result.digest], ['tiny', `sha256:${model.sha256}`])
   const { data } = (await alice.get(local('/models'))).body
   assert.deepEqual(
     data.map((row: Record<string, unknown>) => [
@@ -107,12 +110,12 @@ test('a model is installed from a URL with progress and a checked digest', async
   const operations = (await alice.get(local('/operations?status=succeeded'))).body.data
   assert.deepEqual(
     operations.map(({ id, phase, bytes_done }: Record<string, unknown>) => [id, phase, bytes_done]),
-    [[begun.id, 'verifying', model.bytes.length]],
+    [[operation.id, 'verifying', model.bytes.length]],
   )
 })
 
 test('failed installations leave nothing behind: wrong digest, missing file, blocked address', async () => {
-  const ends = async (source: object, name: string) => (await ended(await installed({ source, name }))).error
+  const ends = async (source: object, name: string) => (await waitForEnd(await installed({ source, name }))).error
   const wrong = await ends({ url: `${files.origin}/models/tiny.gguf`, sha256: '0'.repeat(64) }, 'wrong')
   assert.equal(wrong.code, 'checksum_mismatch')
   assert.deepEqual([wrong.details.found], [model.sha256])
@@ -128,9 +131,9 @@ test('failed installations leave nothing behind: wrong digest, missing file, blo
     [{ source: { ollama: 'x' }, name: 'y' }, 'name'],
     [{ source: { file_id: alice.id } }, 'source.file_id'],
   ] as const) {
-    const { status, body: said, text } = await alice.post(local('/models'), body)
+    const { status, body: responseBody, text } = await alice.post(local('/models'), body)
     assert.ok(status === 400 || status === 404, text)
-    assert.ok(String(said.error.param).startsWith(param), text)
+    assert.ok(String(responseBody.error.param).startsWith(param), text)
   }
 })
 
@@ -144,9 +147,9 @@ test('models can be installed from the drive, and equal bytes count as one model
     body: form,
   })
   const { id } = ((await uploaded.json()) as any).data
-  const done = await ended(await installed({ source: { file_id: id } }))
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-  assert.deepEqual([done.result.name, done.result.digest], ['second', `sha256:${other.sha256}`])
+  const result = await waitForEnd(await installed({ source: { file_id: id } }))
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
+  assert.deepEqual([result.result.name, result.result.digest], ['second', `sha256:${other.sha256}`])
   assert.deepEqual(await names(), ['second', 'tiny'])
   const bobs = await bob.post(local('/models'), { source: { file_id: id } })
   assert.equal(bobs.status, 404)
@@ -154,8 +157,8 @@ test('models can be installed from the drive, and equal bytes count as one model
 
 test('local models work through the OpenAI and Anthropic SDKs: complete, streamed and embeddings, at no cost', async () => {
   const client = openai(key.key)
-  const listed = (await client.models.list()).data.map(({ id }) => id)
-  assert.ok(listed.includes('local/tiny') && listed.includes('local/second'), listed.join())
+  const modelIds = (await client.models.list()).data.map(({ id }) => id)
+  assert.ok(modelIds.includes('local/tiny') && modelIds.includes('local/second'), modelIds.join())
   const ask = { model: 'local/tiny', messages: hello, max_tokens: 12, seed: 7 }
   const whole = await client.chat.completions.create(ask)
   assert.equal(whole.usage!.completion_tokens, 12)
@@ -196,9 +199,12 @@ test('local models work in chats and /inference/text, and appear in the routing 
   })
   const chat = await alice.post('/chats', { title: 'Local', agent_id: agent.body.data.id })
   assert.equal(chat.status, 201, chat.text)
-  const said = await alice.post(`/chats/${chat.body.data.id}/messages`, { content: 'hello', model: 'local/tiny' })
-  assert.equal(said.status, 200, said.text)
-  assert.deepEqual([said.body.data.model, said.body.data.provider, said.body.data.cost_usd], ['local/tiny', 'local', 0])
+  const message = await alice.post(`/chats/${chat.body.data.id}/messages`, { content: 'hello', model: 'local/tiny' })
+  assert.equal(message.status, 200, message.text)
+  assert.deepEqual(
+    [message.body.data.model, message.body.data.provider, message.body.data.cost_usd],
+    ['local/tiny', 'local', 0],
+  )
   const preview = await alice.post('/ai-gateway/routing-preview', { model: 'local/tiny' })
   assert.deepEqual(
     preview.body.data.candidates.map(({ provider, billing, max_cost_usd }: Record<string, unknown>) => [
@@ -244,14 +250,14 @@ test('strangers can’t see or call a computer’s models; a grantee can until i
   assert.deepEqual((await bob.post(local(), { action: 'status' })).body.error.code, 'capability_denied')
   await assert.rejects(openai(bobs.key).chat.completions.create(ask), { status: 404 })
   await alice.patch(`/computers/${box.id}/exposures/${team}`, { capabilities: ['inference'] })
-  const answered = await until(
+  const response = await until(
     () =>
       openai(bobs.key)
         .chat.completions.create(ask)
         .catch(() => null),
     (answer) => answer !== null,
   )
-  assert.equal(answered!.usage!.completion_tokens, 4)
+  assert.equal(response!.usage!.completion_tokens, 4)
   assert.equal((await bob.delete(local(`/models/${tinyId}`))).status, 403)
   assert.equal((await bob.patch(local(`/models/${tinyId}/mapping`), { model: 'openai/gpt-5' })).status, 403)
   const stream = () =>
@@ -277,26 +283,29 @@ test('strangers can’t see or call a computer’s models; a grantee can until i
 
 test('a canceled installation stops downloading, and continues later from what it had', async () => {
   const source = { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }
-  const begun = await installed({ source })
-  const seen = await until(
+  const operation = await installed({ source })
+  const progress = await until(
     () => alice.get(local('/operations')),
     ({ body }) => body.data[0].bytes_done > 50_000,
   )
-  assert.deepEqual([seen.body.data[0].phase, seen.body.data[0].bytes_total], ['downloading', model.bytes.length])
+  assert.deepEqual(
+    [progress.body.data[0].phase, progress.body.data[0].bytes_total],
+    ['downloading', model.bytes.length],
+  )
   assert.ok((await names()).includes('slow'))
-  const cancelled = await alice.post(local(`/operations/${begun.id}/cancel`))
+  const cancelled = await alice.post(local(`/operations/${operation.id}/cancel`))
   assert.equal(cancelled.status, 200, cancelled.text)
-  assert.equal((await ended(begun)).status, 'cancelled')
+  assert.equal((await waitForEnd(operation)).status, 'cancelled')
   await until(
     () => Promise.resolve(slow.left),
-    (left) => left === 1,
+    (count) => count === 1,
   )
   assert.equal((await names()).includes('slow'), false)
-  assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
-  const done = await ended(await installed({ source }))
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  assert.equal((await alice.post(local(`/operations/${operation.id}/cancel`))).status, 200)
+  const result = await waitForEnd(await installed({ source }))
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
   assert.match(slow.ranges.at(-1)!, /^bytes=[1-9]\d{4,}-$/)
-  const over = await alice.post(local(`/operations/${done.id}/cancel`))
+  const over = await alice.post(local(`/operations/${result.id}/cancel`))
   assert.deepEqual([over.status, over.body.error.code], [409, 'invalid_state'])
   const { data } = (await alice.get(local('/models'))).body
   const { id } = data.find(({ name }: { name: string }) => name === 'slow')
@@ -306,7 +315,10 @@ test('a canceled installation stops downloading, and continues later from what i
 
 test('an installation survives `kill -9` of the daemon, and offline computers are reported', async () => {
   slow.ranges.length = 0
-  const begun = await installed({ source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 }, name: 'again' })
+  const operation = await installed({
+    source: { url: `${slow.origin}/slow.gguf`, sha256: model.sha256 },
+    name: 'again',
+  })
   await until(
     () => alice.get(local('/operations')),
     ({ body }) => body.data[0].bytes_done > 50_000,
@@ -320,15 +332,15 @@ test('an installation survives `kill -9` of the daemon, and offline computers ar
   assert.deepEqual([away.status, away.body.error.code], [409, 'computer_offline'])
   assert.deepEqual((await alice.post(local('/models'), { source: { url: 'https://x.example/a.gguf' } })).status, 409)
   assert.ok((await names()).includes('tiny'), 'as it last said')
-  const refused = await openai(key.key)
+  const refusal = await openai(key.key)
     .chat.completions.create({ model: 'local/tiny', messages: hello })
     .catch((error: unknown) => error)
-  assert.ok(refused instanceof OpenAI.APIError, String(refused))
-  assert.equal(refused.status, 503)
-  assert.match(refused.message, /isn’t connected. It was last seen at/)
+  assert.ok(refusal instanceof OpenAI.APIError, String(refusal))
+  assert.equal(refusal.status, 503)
+  assert.match(refusal.message, /isn’t connected. It was last seen at/)
   await box.start()
-  const done = await ended(begun)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
+  const result = await waitForEnd(operation)
+  assert.equal(result.status, 'succeeded', JSON.stringify(result.error))
   assert.equal(slow.ranges.length, 2)
   assert.match(slow.ranges[1]!, /^bytes=[1-9]\d{4,}-$/)
   await openai(key.key).chat.completions.create({ model: 'local/again', messages: hello, max_tokens: 2 })

@@ -27,7 +27,7 @@ before(async () => {
 after(() => stack.disposeAsync())
 
 const local = (path = '') => `/computers/${box.id}/local-inference${path}`
-const ended = async (operation: { id: string }) =>
+const waitForEnd = async (operation: { id: string }) =>
   (
     await until(
       () => alice.get(`/operations/${operation.id}/await?timeout_seconds=5`),
@@ -50,11 +50,11 @@ const ask = (content = 'hello there', model = 'local/tiny:latest') => ({
 const pulls = () => box.ollama.requests.filter(({ path }) => path === '/api/pull')
 
 test('a running Ollama is detected, and can only be stopped on its machine', async () => {
-  const looked = await alice.post(local(), { action: 'status' })
-  assert.equal(looked.status, 200, looked.text)
-  assert.equal(looked.body.data.engine, 'ollama')
+  const state = await alice.post(local(), { action: 'status' })
+  assert.equal(state.status, 200, state.text)
+  assert.equal(state.body.data.engine, 'ollama')
   assert.deepEqual(
-    looked.body.data.engines.map(({ name, status, version }: Record<string, unknown>) => [name, status, version]),
+    state.body.data.engines.map(({ name, status, version }: Record<string, unknown>) => [name, status, version]),
     [
       ['llama', 'absent', null],
       ['sherpa', 'absent', null],
@@ -63,8 +63,8 @@ test('a running Ollama is detected, and can only be stopped on its machine', asy
   )
   assert.equal((await alice.get(`/computers/${box.id}`)).body.data.engine, 'ready')
   assert.equal((await alice.post(local(), { action: 'start', engine: 'ollama' })).status, 200)
-  const stopped = await alice.post(local(), { action: 'stop', engine: 'ollama' })
-  assert.deepEqual([stopped.status, stopped.body.error.code], [409, 'not_supported'])
+  const stopResponse = await alice.post(local(), { action: 'stop', engine: 'ollama' })
+  assert.deepEqual([stopResponse.status, stopResponse.body.error.code], [409, 'not_supported'])
   assert.deepEqual(
     (await models()).map((row) => [row.name, row.engine, row.status, row.context_length, row.quantization]),
     [['tiny:latest', 'ollama', 'ready', 512, 'Q4_K_M']],
@@ -73,40 +73,40 @@ test('a running Ollama is detected, and can only be stopped on its machine', asy
 
 test('library models install with progress, and a canceled download resumes later', async () => {
   box.ollama.script({ on: 'POST /api/pull', perChunkDelayMs: 60 })
-  const begun = await installing('smollm:135m')
+  const pullOperation = await installing('smollm:135m')
   const again = await alice.post(local('/models'), { source: { ollama: 'smollm:135m' } })
   assert.deepEqual([again.status, again.body.error.code], [409, 'already_exists'])
-  const seen = await until(
+  const progress = await until(
     () => alice.get(local('/operations')),
     ({ body }) => body.data[0].bytes_done > 100_000,
   )
-  assert.equal(seen.body.data[0].phase, 'downloading')
+  assert.equal(progress.body.data[0].phase, 'downloading')
   assert.ok((await names()).includes('smollm:135m'))
-  assert.equal((await alice.post(local(`/operations/${begun.id}/cancel`))).status, 200)
-  assert.equal((await ended(begun)).status, 'cancelled')
+  assert.equal((await alice.post(local(`/operations/${pullOperation.id}/cancel`))).status, 200)
+  assert.equal((await waitForEnd(pullOperation)).status, 'cancelled')
   await pulls()[0]!.ended
   assert.equal(pulls()[0]!.aborted, true)
   assert.equal((await names()).includes('smollm:135m'), false)
 
   box.ollama.script({ on: 'POST /api/pull', perChunkDelayMs: 30 })
   const next = await installing('smollm:135m')
-  const told: number[] = []
+  const totals: number[] = []
   await until(
     async () => {
       const [operation] = (await alice.get(local('/operations'))).body.data
-      if (operation.bytes_done > 0) told.push(operation.bytes_done)
+      if (operation.bytes_done > 0) totals.push(operation.bytes_done)
       return operation.status as string
     },
     (status) => status === 'succeeded',
   )
-  assert.ok(told[0]! >= 100_000, `it began again at ${told[0]}`)
+  assert.ok(totals[0]! >= 100_000, `it began again at ${totals[0]}`)
   assert.deepEqual(
-    told,
-    told.toSorted((a, b) => a - b),
+    totals,
+    totals.toSorted((a, b) => a - b),
     'progress never goes back',
   )
-  assert.equal(told.at(-1), 605_300)
-  const { result } = await ended(next)
+  assert.equal(totals.at(-1), 605_300)
+  const { result } = await waitForEnd(next)
   assert.deepEqual([result.name, result.status, result.size_bytes], ['smollm:135m', 'ready', 605_300])
   assert.match(result.digest, /^[0-9a-f]{64}$/)
   // The length that Ollama serves, which may differ from the trained length.
@@ -115,10 +115,10 @@ test('library models install with progress, and a canceled download resumes late
 
 test('a broken pull resumes automatically, and an impossible one reports why', async () => {
   box.ollama.script({ on: 'POST /api/pull', garbage: 'closes socket' })
-  const broken = await ended(await installing('hf.co/somebody/small-gguf:Q4_K_M'))
+  const broken = await waitForEnd(await installing('hf.co/somebody/small-gguf:Q4_K_M'))
   assert.equal(broken.status, 'succeeded', JSON.stringify(broken.error))
   assert.equal(broken.result.name, 'hf.co/somebody/small-gguf:Q4_K_M')
-  const error = async (name: string) => (await ended(await installing(name))).error
+  const error = async (name: string) => (await waitForEnd(await installing(name))).error
   const none = await error('nobody-made-this')
   assert.equal(none.type, 'upstream_error')
   assert.match(none.message, /pull model manifest: file does not exist/)
@@ -130,17 +130,17 @@ test('a broken pull resumes automatically, and an impossible one reports why', a
   box.ollama.script({ on: 'POST /api/pull', garbage: 'not json' })
   assert.match((await error('nomic-embed-text')).message, /unexpected response/)
   assert.equal((await names()).includes('nomic-embed-text:latest'), false)
-  const named = await alice.post(local('/models'), { source: { ollama: 'nomic-embed-text' }, name: 'mine' })
-  assert.deepEqual([named.status, named.body.error.param], [400, 'name'])
-  const done = await ended(await installing('nomic-embed-text'))
-  assert.equal(done.result.name, 'nomic-embed-text:latest')
+  const refusal = await alice.post(local('/models'), { source: { ollama: 'nomic-embed-text' }, name: 'mine' })
+  assert.deepEqual([refusal.status, refusal.body.error.param], [400, 'name'])
+  const result = await waitForEnd(await installing('nomic-embed-text'))
+  assert.equal(result.result.name, 'nomic-embed-text:latest')
 })
 
 test('Ollama models work in every API, chats, /inference/text and embeddings, streamed or not, at no cost', async () => {
   const client = openai()
-  const listed = (await client.models.list()).data.map(({ id }) => id)
+  const modelIds = (await client.models.list()).data.map(({ id }) => id)
   for (const name of ['tiny:latest', 'smollm:135m', 'hf.co/somebody/small-gguf:Q4_K_M'])
-    assert.ok(listed.includes(`local/${name}`), listed.join())
+    assert.ok(modelIds.includes(`local/${name}`), modelIds.join())
   const whole = await client.chat.completions.create(ask())
   assert.equal(whole.choices[0]!.message.content, 'hello there')
   let streamed = ''
@@ -148,8 +148,8 @@ test('Ollama models work in every API, chats, /inference/text and embeddings, st
     streamed += chunk.choices[0]?.delta.content ?? ''
   assert.equal(streamed, 'hello there')
   // Ollama gets its own model name and one of OpenAI's two token limits.
-  const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
-  assert.equal(asked.json()['model'], 'tiny:latest')
+  const request = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  assert.equal(request.json()['model'], 'tiny:latest')
   await client.chat.completions.create({ ...ask('one two three four five six'), max_completion_tokens: 2 })
   const bounded = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   assert.equal(bounded.seen!.limit, 2)
@@ -173,9 +173,12 @@ test('Ollama models work in every API, chats, /inference/text and embeddings, st
   const text = await alice.post('/inference/text', ask())
   assert.deepEqual([text.status, text.body.data.cost_usd], [200, 0], text.text)
   const chat = (await alice.post('/chats', { title: 'Local' })).body.data
-  const said = await alice.post(`/chats/${chat.id}/messages`, { content: 'hello there', model: 'local/tiny:latest' })
-  assert.equal(said.status, 200, said.text)
-  assert.deepEqual([said.body.data.provider, said.body.data.cost_usd], ['local', 0])
+  const chatMessage = await alice.post(`/chats/${chat.id}/messages`, {
+    content: 'hello there',
+    model: 'local/tiny:latest',
+  })
+  assert.equal(chatMessage.status, 200, chatMessage.text)
+  assert.deepEqual([chatMessage.body.data.provider, chatMessage.body.data.cost_usd], ['local', 0])
 
   const { data } = await client.embeddings.create({ model: 'local/nomic-embed-text:latest', input: ['the a', 'b'] })
   assert.deepEqual(
@@ -264,8 +267,8 @@ test('models and mappings survive an Ollama that is temporarily unavailable', as
   const { id } = (await models()).find(({ name }) => name === 'tiny:latest')!
   await alice.patch(local(`/models/${id}/mapping`), { model: 'openai/gpt-5-mini' })
   await box.ollama[Symbol.asyncDispose]()
-  const kept = (await models()).find(({ name }) => name === 'tiny:latest')
-  assert.equal(kept?.['mapping'], 'openai/gpt-5-mini')
+  const row = (await models()).find(({ name }) => name === 'tiny:latest')
+  assert.equal(row?.['mapping'], 'openai/gpt-5-mini')
   await assert.rejects(openai().chat.completions.create(ask()), (error: unknown) => {
     assert.ok(error instanceof OpenAI.APIError, String(error))
     assert.equal(error.status, 503)

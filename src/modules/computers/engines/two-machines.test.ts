@@ -74,8 +74,8 @@ test('the same model on two machines is one model, also callable per machine', a
     await openai().chat.completions.create(ask('local/tiny:latest'), { headers: { 'x-uk-seed': seed } })
     assert.equal(answersOf(box), before + 1)
   }
-  const listed = (await openai().models.list()).data.map(({ id }) => id)
-  assert.deepEqual(listed.filter((id) => id.startsWith('local/')).toSorted(), [
+  const modelIds = (await openai().models.list()).data.map(({ id }) => id)
+  assert.deepEqual(modelIds.filter((id) => id.startsWith('local/')).toSorted(), [
     'local/den/other:latest',
     'local/loft/other:latest',
     'local/tiny:latest',
@@ -96,10 +96,10 @@ test('if a machine disconnects before its first token, the other one responds on
   den.ollama.script({ hang: true, on: 'POST /v1/chat/completions' })
   const seed = await drawnFirst(den)
   const [atDen, atLoft] = [answersOf(den), answersOf(loft)]
-  const asked = den.ollama.requests.length
+  const requestCount = den.ollama.requests.length
   const answer = openai().chat.completions.create(ask('local/tiny:latest'), { headers: { 'x-uk-seed': seed } })
   await until(
-    () => Promise.resolve(den.ollama.requests.slice(asked)),
+    () => Promise.resolve(den.ollama.requests.slice(requestCount)),
     (requests) => requests.some(({ path }) => path === '/v1/chat/completions'),
   )
   await den.leave()
@@ -111,7 +111,7 @@ test('offline machines are tried last in every process, and the preview says why
   for (let seed = 0; seed < 8; seed++) {
     const { candidates } = await until(
       () => preview('local/tiny:latest', seed),
-      (shown) => shown.candidates[1]?.reason.includes('isn’t connected') === true,
+      (routing) => routing.candidates[1]?.reason.includes('isn’t connected') === true,
     )
     assert.deepEqual(
       candidates.map(({ computer_id }) => computer_id),
@@ -133,7 +133,7 @@ test('offline machines are tried last in every process, and the preview says why
 })
 
 test('a mapped model falls back to the provider when its machine disconnects', async () => {
-  const made = await alice.post('/ai-gateway/provider-endpoints', {
+  const providerResponse = await alice.post('/ai-gateway/provider-endpoints', {
     name: 'Cloud',
     slug: 'openai',
     shape: 'openai-chat',
@@ -142,7 +142,7 @@ test('a mapped model falls back to the provider when its machine disconnects', a
     models: [{ id: 'gpt-4o-mini', pricing: { input: 1, output: 2 } }],
     test: false,
   })
-  assert.equal(made.status, 201, made.text)
+  assert.equal(providerResponse.status, 201, providerResponse.text)
   const at = `/computers/${den.id}/local-inference/models`
   const tiny = (await alice.get(at)).body.data.find(({ name }: { name: string }) => name === 'tiny:latest')
   const mapped = await alice.patch(`${at}/${tiny.id}/mapping`, { model: 'openai/gpt-4o-mini' })
@@ -156,12 +156,12 @@ test('a mapped model falls back to the provider when its machine disconnects', a
     ],
   )
   den.ollama.script({ hang: true, on: 'POST /v1/chat/completions' })
-  const asked = den.ollama.requests.length
+  const requestCount = den.ollama.requests.length
   const answer = openai()
     .chat.completions.create({ ...ask('openai/gpt-4o-mini'), stream: true })
     .withResponse()
   await until(
-    () => Promise.resolve(den.ollama.requests.slice(asked)),
+    () => Promise.resolve(den.ollama.requests.slice(requestCount)),
     (requests) => requests.some(({ path }) => path === '/v1/chat/completions'),
   )
   await den.leave()
@@ -173,7 +173,7 @@ test('a mapped model falls back to the provider when its machine disconnects', a
   assert.equal(cloud.requests.length, 1)
   const after = await until(
     () => preview('openai/gpt-4o-mini'),
-    ({ candidates: shown }) => shown[0]!.provider === 'openai',
+    ({ candidates: routes }) => routes[0]!.provider === 'openai',
   )
   assert.equal(after.candidates[1]!.computer_id, den.id)
   await assert.rejects(openai().chat.completions.create(ask('local/den/tiny:latest')), { status: 503 })

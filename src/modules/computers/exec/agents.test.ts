@@ -24,27 +24,27 @@ async function played(workspace_id: string, person: Person, policies: Record<str
 }
 
 test('agents run commands and use terminals, with output limited for the model', async () => {
-  const allowed = { 'computers.exec': 'allow', 'computers.terminal': 'allow', 'computers.list': 'allow' }
+  const policies = { 'computers.exec': 'allow', 'computers.terminal': 'allow', 'computers.list': 'allow' }
   const { outputs } = await played(
     alice.workspaceId,
     alice,
-    allowed,
+    policies,
     call('computers_list'),
     call('computers_exec', { id, command: 'echo "hello from $0"; exit 5' }),
     call('computers_exec', { id, command: 'seq 200000' }),
     call('computers_terminal', { id, action: 'open', argv: ['/bin/sh', '-c', 'seq 50000; sleep 100'] }),
   )
-  const [listed, ran, much, opened] = outputs.map(({ output }) => output.data)
-  assert.ok(listed.some((one: { id: string }) => one.id === id))
+  const [list, ran, much, terminal] = outputs.map(({ output }) => output.data)
+  assert.ok(list.some((one: { id: string }) => one.id === id))
   assert.deepEqual([ran.exit_code, ran.stdout], [5, 'hello from /bin/sh\n'])
   assert.ok(much.truncated && much.stdout.length < 33_000)
   assert.match(much.stdout, /^1\n2\n[^]*bytes were left out here[^]*\n200000\n$/)
 
-  const { terminal_id } = opened
+  const { terminal_id } = terminal
   const pages = await played(
     alice.workspaceId,
     alice,
-    allowed,
+    policies,
     call('computers_terminal', { id, action: 'read', terminal_id, from: 0, max_bytes: 1_000, wait_ms: 5_000 }),
     call('computers_terminal', { id, action: 'read', terminal_id, from: 100, max_bytes: 1_000 }),
     call('computers_terminal', { id, action: 'close', terminal_id }),
@@ -55,14 +55,14 @@ test('agents run commands and use terminals, with output limited for the model',
 })
 
 test('tool policies `ask` and `deny` apply', async () => {
-  const asked = await played(
+  const outputs = await played(
     alice.workspaceId,
     alice,
     { 'computers.exec': 'ask' },
     call('computers_exec', { id, command: 'true' }),
   )
-  assert.deepEqual([asked.run.status, asked.outputs], ['requires_action', []])
-  const [action] = asked.run.pending_actions
+  assert.deepEqual([outputs.run.status, outputs.outputs], ['requires_action', []])
+  const [action] = outputs.run.pending_actions
   assert.deepEqual([action.tool, action.arguments.command], ['computers.exec', 'true'])
   const denied = await played(
     alice.workspaceId,
@@ -83,49 +83,49 @@ test('tool policies `ask` and `deny` apply', async () => {
 })
 
 test('an agent has the permissions of the person using it', async () => {
-  const allowed = { 'computers.exec': 'allow' }
+  const policies = { 'computers.exec': 'allow' }
   const command = call('computers_exec', { id, command: 'echo as-$((1+1))' })
   const codeOf = ({ outputs }: { outputs: { output: any }[] }) => [
     outputs[0]!.output.error?.type,
     outputs[0]!.output.error?.code,
   ]
   // Alice's agent can't reach her own computer from the team's chats either.
-  assert.deepEqual(codeOf(await played(team, alice, allowed, command)), ['not_found', undefined])
-  assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['not_found', undefined])
+  assert.deepEqual(codeOf(await played(team, alice, policies, command)), ['not_found', undefined])
+  assert.deepEqual(codeOf(await played(team, bob, policies, command)), ['not_found', undefined])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
-  assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['forbidden', 'capability_denied'])
+  assert.deepEqual(codeOf(await played(team, bob, policies, command)), ['forbidden', 'capability_denied'])
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec'] })
-  assert.equal((await played(team, bob, allowed, command)).outputs[0]!.output.data.stdout, 'as-2\n')
+  assert.equal((await played(team, bob, policies, command)).outputs[0]!.output.data.stdout, 'as-2\n')
   await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
 test('commands run over /mcp', async () => {
   const key = await alice.key({ scopes: ['computer:exec', 'computer:read'] })
-  const rpc = async (name: string, given: object) => {
+  const rpc = async (name: string, args: object) => {
     const answer = await key.post(
       '/mcp',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } },
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
       { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-06-18' },
     )
     const line = answer.text.split('\n').find((one) => one.startsWith('data: '))
     return (answer.body ?? JSON.parse(line!.slice(6))).result.structuredContent
   }
-  const found = await rpc('find', { query: 'run a shell command on a computer' })
-  assert.match(JSON.stringify(found), /computers\.exec/)
+  const tools = await rpc('find', { query: 'run a shell command on a computer' })
+  assert.match(JSON.stringify(tools), /computers\.exec/)
   const ran = await rpc('do', { name: 'computers.exec', input: { id, command: 'echo mcp' } })
   assert.equal(ran.data.stdout, 'mcp\n')
 })
 
 test('only the caller who started a command can write to its stdin, while they have permission', async () => {
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
-  const begun = await bob.post(`/computers/${id}/exec`, { command: 'cat', stdin_open: true, background: true })
-  assert.equal(begun.status, 202, begun.text)
-  const exec_id = begun.body.data.id
+  const response = await bob.post(`/computers/${id}/exec`, { command: 'cat', stdin_open: true, background: true })
+  assert.equal(response.status, 202, response.text)
+  const exec_id = response.body.data.id
   const output = async () => (await bob.get(`/operations/${exec_id}/content`)).text
-  const written = (data: string) => ({ offset: 0, data })
-  const write = (who: Caller) => who.post(`/computers/${id}/exec/${exec_id}/stdin`, written('no\n'))
+  const bodyOf = (data: string) => ({ offset: 0, data })
+  const write = (who: Caller) => who.post(`/computers/${id}/exec/${exec_id}/stdin`, bodyOf('no\n'))
   const byAgent = async (workspace: string, who: Person) => {
-    const stdin = call('computers_exec_stdin', { id, exec_id, ...written('yes\n') })
+    const stdin = call('computers_exec_stdin', { id, exec_id, ...bodyOf('yes\n') })
     const { outputs } = await played(workspace, who, { 'computers.exec_stdin': 'allow' }, stdin)
     return outputs[0]!
   }
@@ -134,13 +134,13 @@ test('only the caller who started a command can write to its stdin, while they h
     ({ body }) => body.data.status === 'running',
   )
 
-  const refused: [string, () => Promise<Caller>, number][] = [
+  const refusals: [string, () => Promise<Caller>, number][] = [
     ['the owner of the machine', async () => alice, 404],
     ['a viewer of the team', async () => vera, 403],
     ['his key that is held elsewhere', () => bob.key({ workspace_id: bob.workspaceId }), 404],
     ['his key that may not use computers', () => bob.key({ scopes: ['chat:read'] }), 403],
   ]
-  for (const [who, caller, status] of refused) assert.equal((await write(await caller())).status, status, who)
+  for (const [who, caller, status] of refusals) assert.equal((await write(await caller())).status, status, who)
   for (const workspace of [alice.workspaceId, team]) {
     const { output, is_error } = await byAgent(workspace, alice)
     assert.deepEqual([is_error, output.error.type], [true, 'not_found'], JSON.stringify(output))
@@ -153,9 +153,9 @@ test('only the caller who started a command can write to its stdin, while they h
   assert.equal((await write(bob)).status, 403, 'he is a viewer now')
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
   for (const who of [bob, await bob.key()]) assert.equal((await write(who)).status, 404, 'he is no member any more')
-  const ended = 'select status from operations where id = $1'
+  const statusQuery = 'select status from operations where id = $1'
   await until(
-    async () => (await server.app.engine.postgres.pool.query(ended, [exec_id])).rows[0].status,
+    async () => (await server.app.engine.postgres.pool.query(statusQuery, [exec_id])).rows[0].status,
     (status) => status === 'failed',
   )
 })

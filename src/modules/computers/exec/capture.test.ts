@@ -26,9 +26,9 @@ test('gathered bytes equal the input for any chunk sizes', () => {
       const gathered = new ByteCollector()
       const parts = sizes.map((size, i) => Buffer.alloc(size, i))
       for (const part of parts) {
-        const lent = Buffer.from(part)
-        gathered.add(lent)
-        lent.fill(255)
+        const frame = Buffer.from(part)
+        gathered.add(frame)
+        frame.fill(255)
       }
       assert.ok(gathered.bytes().equals(Buffer.concat(parts)))
       assert.equal(gathered.size, Buffer.concat(parts).length)

@@ -22,7 +22,7 @@ export function createCapture(maxBytes = MAX_BYTES, keep: 'first' | 'both_ends' 
   const channels = { stdout: createChannelCapture(room), stderr: createChannelCapture(room) }
   return {
     add: (channel, offset, bytes) => channels[channel].add(offset, bytes),
-    of: (channel, size) => channels[channel].read(size),
+    of: (channel, size) => channels[channel].result(size),
   }
 }
 
@@ -46,7 +46,7 @@ function createChannelCapture(room: { head: number; tail: number }) {
       tail = new ByteCollector()
       tail.add(end)
     },
-    read(size: number): Captured {
+    result(size: number): Captured {
       const end = tail.bytes().subarray(-room.tail || undefined)
       const omittedBytes = receivedBytes - head.size - (room.tail === 0 ? 0 : end.length)
       const parts =

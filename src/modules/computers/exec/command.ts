@@ -3,7 +3,7 @@ import type { Context } from '#infra/context.ts'
 import { startOperation } from '#modules/operations/service.ts'
 import { absent, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { checkMayUse, waysTo, workspaceFor } from '../access.ts'
+import { checkMayUse, accessPaths, workspaceFor } from '../access.ts'
 import { type ComputerRow, computerStore } from '../store.ts'
 import { execOperation } from './background/operation.ts'
 
@@ -18,7 +18,7 @@ export interface ServerCommand {
 /** 404 with `param` if the caller can't see the computer. */
 export async function checkCommand(ctx: Context, computerId: Id, param: string): Promise<ComputerRow> {
   const row = await computerStore.get(ctx.db, computerId)
-  if (row === null || waysTo(ctx.principal, row).length === 0)
+  if (row === null || accessPaths(ctx.principal, row).length === 0)
     return refuse('not_found', { param, message: absent('computer') })
   checkMayUse(ctx.principal, row, 'exec')
   return row

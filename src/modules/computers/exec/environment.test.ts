@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { daemonHome, goOn } from '#test/link/run-daemon.ts'
+import { daemonHome, continueDaemon } from '#test/link/run-daemon.ts'
 import { type StartedDaemon, startDaemon } from '#test/link/start-daemon.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
@@ -41,7 +41,7 @@ async function ofCommand(): Promise<string> {
 }
 
 async function ofTerminal(): Promise<string> {
-  const ask = async (asked: object) => (await alice.post(`/computers/${daemon.id}/terminal`, asked)).body.data
+  const ask = async (body: object) => (await alice.post(`/computers/${daemon.id}/terminal`, body)).body.data
   const { terminal_id } = await ask({ action: 'open', argv: ['env'] })
   await until(
     async () => (await ask({ action: 'list' })).find((one: any) => one.terminal_id === terminal_id).status,
@@ -67,8 +67,8 @@ test('commands and terminals get a login environment without the daemon’s keys
   const { LC_TIME, TZ, HOME, SHELL } = variables(await ofCommand())
   assert.deepEqual([LC_TIME, TZ, HOME], ['C', 'Pacific/Apia', home.folder])
   assert.match(SHELL!, /^\//)
-  const given = { argv: ['env'], env: { OPENAI_API_KEY: 'mine', WORD: 'a b', TZ: 'UTC' } }
-  const { body } = await alice.post(`/computers/${daemon.id}/exec`, given)
+  const options = { argv: ['env'], env: { OPENAI_API_KEY: 'mine', WORD: 'a b', TZ: 'UTC' } }
+  const { body } = await alice.post(`/computers/${daemon.id}/exec`, options)
   const own = variables(body.data.stdout)
   assert.deepEqual([own['OPENAI_API_KEY'], own['WORD'], own['TZ']], ['mine', 'a b', 'UTC'])
 })
@@ -86,7 +86,7 @@ test('the environment stays clean after the keeper is killed or replaced and the
   )
   await nothingLeaks()
   await daemon[Symbol.asyncDispose]()
-  await using _ = goOn(home)
+  await using _ = continueDaemon(home)
   assert.ok(await server.app.engine.links.online(daemon.id, PATIENCE_MS))
   assert.deepEqual(namesOf(await ofCommand()), LOGIN)
   await home.keeper().replace()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { allEvents, readEvents } from '#test/events.ts'
 import { proxyTo } from '#test/link/proxy.ts'
-import { daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { daemonHome, continueDaemon, runDaemonAt } from '#test/link/run-daemon.ts'
 import { machineOf, peopleAround, serverWithAlice } from '#test/computers/world.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller } from '#test/server.ts'
@@ -27,7 +27,7 @@ async function pidIn(file: string): Promise<number> {
   return Number(readFileSync(file, 'utf8'))
 }
 const lives = (pid: number): boolean => existsSync(`/proc/${pid}`)
-const gone = (pid: number) =>
+const waitForExit = (pid: number) =>
   until(
     async () => lives(pid),
     (alive) => !alive,
@@ -55,14 +55,14 @@ test('a command returns its exit code and the output of each channel', async () 
 })
 
 test('an open stdin delivers bytes as they arrive, once, until it is closed', async () => {
-  const begun = await alice.post(`/computers/${id}/exec`, {
+  const response = await alice.post(`/computers/${id}/exec`, {
     command: 'cat',
     stdin: 'one ',
     stdin_open: true,
     background: true,
   })
-  assert.equal(begun.status, 202, begun.text)
-  const operation = begun.body.data.id
+  assert.equal(response.status, 202, response.text)
+  const operation = response.body.data.id
   const content = async () => (await alice.get(`/operations/${operation}/content`)).text
   await until(content, (text) => text === 'one ')
   const write = (body: object, who: Caller = alice) => who.post(`/computers/${id}/exec/${operation}/stdin`, body)
@@ -78,8 +78,8 @@ test('an open stdin delivers bytes as they arrive, once, until it is closed', as
   await expose(['exec'])
   assert.equal((await exec({ command: 'echo bob' }, bob)).stdout, 'bob\n')
   for (const who of [bob, await alice.key({ workspace_id: team })]) {
-    const refused = await write({ offset: 13, data: 'rm -rf /\n', end: true }, who)
-    assert.deepEqual([refused.status, refused.body.error.param], [404, 'exec_id'], refused.text)
+    const refusal = await write({ offset: 13, data: 'rm -rf /\n', end: true }, who)
+    assert.deepEqual([refusal.status, refusal.body.error.param], [404, 'exec_id'], refusal.text)
   }
   assert.equal((await write({ offset: 13, end: true })).status, 200)
   await until(
@@ -88,11 +88,11 @@ test('an open stdin delivers bytes as they arrive, once, until it is closed', as
   )
   assert.equal((await write({ offset: 13, data: 'late' })).body.data.running, false)
   const closed = await alice.post(`/computers/${id}/exec`, { command: 'sleep 60', background: true })
-  const refused = await until(
+  const refusal = await until(
     () => alice.post(`/computers/${id}/exec/${closed.body.data.id}/stdin`, { offset: 0, data: 'x' }),
     ({ status }) => status !== 404,
   )
-  assert.deepEqual([refused.status, refused.body.error.code], [409, 'invalid_state'])
+  assert.deepEqual([refusal.status, refusal.body.error.code], [409, 'invalid_state'])
   await alice.post(`/operations/${closed.body.data.id}/cancel`)
 })
 
@@ -101,7 +101,7 @@ test('a command that exceeds its timeout is killed with its children and reports
   const ran = await exec({ command: lasting(file), timeout_ms: 4_000 })
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout], [null, true, 'going\n'])
   assert.match(ran.signal, /^SIG/)
-  await gone(await pidIn(file))
+  await waitForExit(await pidIn(file))
 })
 
 test('up to 8 MiB per channel are returned, or the start and end of a smaller limit', async () => {
@@ -133,30 +133,30 @@ test('disconnecting ends the command and its children, streamed or not', async (
   assert.equal((await events.next()).value?.event, 'exec.started')
   const first = await pidIn(streamed)
   await events.return()
-  await gone(first)
+  await waitForExit(first)
 
-  const waiting = join(home.folder, 'waiting')
+  const waitingFile = join(home.folder, 'waiting')
   const leave = new AbortController()
-  const asked = fetch(`${server.origin}/v1/computers/${id}/exec`, {
+  const response = fetch(`${server.origin}/v1/computers/${id}/exec`, {
     method: 'POST',
     headers: { ...alice.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ command: lasting(waiting), timeout_ms: null }),
+    body: JSON.stringify({ command: lasting(waitingFile), timeout_ms: null }),
     signal: leave.signal,
   }).catch(() => {})
-  const second = await pidIn(waiting)
+  const second = await pidIn(waitingFile)
   leave.abort()
-  await asked
-  await gone(second)
+  await response
+  await waitForExit(second)
 })
 
 test('a background command runs on, exposes its output so far, and ends when canceled', async () => {
   const go = join(home.folder, 'go')
-  const started = await alice.post(`/computers/${id}/exec`, {
+  const response = await alice.post(`/computers/${id}/exec`, {
     command: `echo one; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 4`,
     background: true,
   })
-  assert.equal(started.status, 202, started.text)
-  const at = `/operations/${started.body.data.id}`
+  assert.equal(response.status, 202, response.text)
+  const at = `/operations/${response.body.data.id}`
   await until(
     () => alice.get(`${at}/content`),
     ({ text }) => text === 'one\n',
@@ -176,33 +176,33 @@ test('a background command runs on, exposes its output so far, and ends when can
   const second = await alice.post(`/computers/${id}/exec`, { command: lasting(file), background: true })
   const pid = await pidIn(file)
   await alice.post(`/operations/${second.body.data.id}/cancel`)
-  await gone(pid)
-  const ended = await until(
+  await waitForExit(pid)
+  const operation = await until(
     () => alice.get(`/operations/${second.body.data.id}`),
     ({ body: { data } }) => data.completed_at !== null,
   )
-  assert.equal(ended.body.data.status, 'cancelled')
+  assert.equal(operation.body.data.status, 'cancelled')
 })
 
 test('a background command can be followed live and continues without followers', async () => {
   const go = join(home.folder, 'followed')
   const command = `echo one; echo oops >&2; while [ ! -e ${go} ]; do sleep 0.1; done; echo two; exit 5`
   const events = readEvents(alice, `/computers/${id}/exec`, { body: { command, background: true }, ...sse })
-  const started = (await events.next()).value!
-  assert.equal(started.event, 'exec.started')
-  const heard = [(await events.next()).value, (await events.next()).value].map((event) => [
+  const startedEvent = (await events.next()).value!
+  assert.equal(startedEvent.event, 'exec.started')
+  const outputEvents = [(await events.next()).value, (await events.next()).value].map((event) => [
     event?.event,
     event?.data.data,
   ])
   assert.deepEqual(
-    new Map(heard as [string, string][]),
+    new Map(outputEvents as [string, string][]),
     new Map([
       ['stdout', 'one\n'],
       ['stderr', 'oops\n'],
     ]),
   )
   await events.return()
-  const at = `/operations/${started.data.id}`
+  const at = `/operations/${startedEvent.data.id}`
   assert.equal((await alice.get(at)).body.data.status, 'running')
   await exec({ command: `touch ${go}` })
   const { body } = await until(
@@ -226,16 +226,16 @@ test('a background command can be followed live and continues without followers'
 test('a command survives network cuts and a daemon restart without lost or repeated output', async () => {
   await using proxy = await proxyTo(server.origin)
   await using own = daemonHome()
-  const paired = await pairedComputer(alice)
-  const first = await runDaemonAt(own, proxy.origin, paired)
-  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
+  const pairing = await pairedComputer(alice)
+  const first = await runDaemonAt(own, proxy.origin, pairing)
+  assert.ok(await server.app.engine.links.online(pairing.id, PATIENCE_MS))
   const counter = join(own.folder, 'count')
   const over = join(own.folder, 'over')
   const counts = `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; echo $i > ${counter}; sleep 0.05; done`
-  const running = exec(
+  const result = exec(
     { command: `${counts}; while [ ! -e ${over} ]; do sleep 0.05; done; wc -c`, stdin: 'x'.repeat(100_000) },
     alice,
-    paired.id,
+    pairing.id,
   )
   const reaches = (count: number) =>
     until(
@@ -246,9 +246,9 @@ test('a command survives network cuts and a daemon restart without lost or repea
   proxy.cut()
   await reaches(25)
   await first[Symbol.asyncDispose]()
-  await using _second = goOn(own)
+  await using _second = continueDaemon(own)
   writeFileSync(over, '')
-  const { stdout, exit_code, truncated } = await running
+  const { stdout, exit_code, truncated } = await result
   assert.equal(stdout, `${Array.from({ length: 60 }, (_, i) => i + 1).join('\n')}\n100000\n`)
   assert.deepEqual([exit_code, truncated], [0, false])
 })
@@ -266,13 +266,13 @@ test('members can run commands; withdrawing the capability ends them with the re
   assert.equal((await events.next()).value?.event, 'exec.started')
   const behind = join(home.folder, 'behind')
   const operation = await bob.post(`/computers/${id}/exec`, { command: lasting(behind), background: true })
-  const waited = join(home.folder, 'waited')
-  const waiting = bob.post(`/computers/${id}/exec`, { command: lasting(waited), timeout_ms: null })
-  const pids = [await pidIn(live), await pidIn(behind), await pidIn(waited)]
+  const waitedFile = join(home.folder, 'waited')
+  const response = bob.post(`/computers/${id}/exec`, { command: lasting(waitedFile), timeout_ms: null })
+  const pids = [await pidIn(live), await pidIn(behind), await pidIn(waitedFile)]
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['fs_read'] })
   for await (const _ of events);
-  await Promise.all(pids.map(gone))
-  assert.deepEqual(code(await waiting), [403, 'capability_denied'])
+  await Promise.all(pids.map(waitForExit))
+  assert.deepEqual(code(await response), [403, 'capability_denied'])
   const { body } = await until(
     () => bob.get(`/operations/${operation.body.data.id}`),
     ({ body: { data } }) => data.completed_at !== null,
@@ -316,7 +316,7 @@ test('an automation runs a command with the webhook body as stdin; a nonzero exi
   const pid = await pidIn(join(home.folder, 'automated'))
   const { body } = await alice.get(`/automations/${long.id}/runs`)
   await alice.post(`/automations/${long.id}/runs/${body.data[0].id}/cancel`)
-  await gone(pid)
+  await waitForExit(pid)
   assert.equal((await run(long)).status, 'cancelled')
 })
 

@@ -3,11 +3,11 @@ import { behalfOf, hasScope } from '#core/principal.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Capability, scopes } from '#core/scopes.ts'
-import { checkMayUse, waysTo } from '../access.ts'
+import { checkMayUse, accessPaths } from '../access.ts'
 import { computerStore } from '../store.ts'
 
 /** Revoked permissions end a use within 5 seconds. */
-const LOOK_MS = 2_000
+const CHECK_MS = 2_000
 
 export async function checkPermitted(
   { db, principal }: Context,
@@ -15,7 +15,7 @@ export async function checkPermitted(
   capability: Capability,
 ): Promise<void> {
   const row = await computerStore.get(db, computerId)
-  if (row === null || waysTo(principal, row).length === 0)
+  if (row === null || accessPaths(principal, row).length === 0)
     return refuse('not_found', { message: 'The computer was deleted, or you no longer have access to it.' })
   checkMayUse(principal, row, capability)
 }
@@ -48,7 +48,7 @@ export function watchPermission(
       .then(look)
       // An unavailable database doesn't revoke permissions.
       .catch((error: unknown) => void (error instanceof Refusal && error.status !== 503 && permissionLost.abort(error)))
-  }, LOOK_MS)
+  }, CHECK_MS)
   return {
     signal: AbortSignal.any([until, permissionLost.signal]),
     async [Symbol.asyncDispose]() {

@@ -34,15 +34,15 @@ const answers: Readonly<Record<string, 'done' | 'again'>> = {
 for (const [answer, then] of Object.entries(answers))
   test(`a computer that replies ${answer}: ${then}`, async () => {
     const { id, credential } = await pairedComputer(alice)
-    let asked = 0
+    let calls = 0
     using _linked = await linkUp(server.origin, credential, async ({ op }) => {
-      if (op === 'fs.upload_drop') asked++
+      if (op === 'fs.upload_drop') calls++
       if (answer !== 'removed') throw new Refusal(answer as Code)
       return {}
     })
     const upload = { computer_id: id, path: '/x', key: 'k' }
     await dropUpload(ctx, upload)
-    await becomes(() => asked > 0, true)
+    await becomes(() => calls > 0, true)
     if (then === 'done') return becomes(() => tries(id), [])
     await becomes(async () => (await tries(id)).some((count) => count > 0), true)
     await keepUpload(ctx, upload)

@@ -14,9 +14,9 @@ interface DroppedUpload extends Input<'fs.upload_drop'> {
 }
 type Payload = DroppedUpload & { tries: number }
 
-const AGAIN_SECONDS = 900
+const RETRY_SECONDS = 900
 /** About 7 days, after which the daemon removes the part. */
-const MAX_TRIES = (7 * 86_400) / AGAIN_SECONDS
+const MAX_TRIES = (7 * 86_400) / RETRY_SECONDS
 
 const jobKey = ({ computer_id, key }: DroppedUpload): string => `${JOB}:${computer_id}:${key}`
 
@@ -30,12 +30,12 @@ export async function keepUpload({ engine: { jobs, postgres } }: Context, upload
 }
 
 async function addJob({ jobs, postgres }: Engine, upload: Payload): Promise<void> {
-  const inSeconds = upload.tries === 0 ? 0 : Math.min(2 ** upload.tries, AGAIN_SECONDS)
+  const inSeconds = upload.tries === 0 ? 0 : Math.min(2 ** upload.tries, RETRY_SECONDS)
   await jobs.add(postgres, JOB, { ...upload }, { key: jobKey(upload), inSeconds })
 }
 
 /** Unreachable, or a previous writer is still active. */
-const AGAIN: ReadonlySet<string> = new Set([
+const RETRYABLE: ReadonlySet<string> = new Set([
   'computer_offline',
   'concurrency_limited',
   'interrupted',
@@ -55,7 +55,7 @@ export const uploadJobs = (engine: Engine<HasLinks>): Record<string, JobHandler>
     } catch (error) {
       const code = error instanceof Refusal ? error.code : ''
       if (FINAL.has(code)) return
-      if (!AGAIN.has(code)) throw error
+      if (!RETRYABLE.has(code)) throw error
       if (tries < MAX_TRIES) await addJob(engine, { ...upload, tries: tries + 1 })
     }
   },

@@ -57,8 +57,8 @@ const sha = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).d
 
 test('files can be created, listed, viewed and removed', async () => {
   assert.deepEqual(code(await fs(alice, 'mkdir', at('a/b/c'))), [404, undefined])
-  const made = await fs(alice, 'mkdir', at('a/b/c'), { parents: true })
-  assert.deepEqual([made.status, made.body.data.type, made.body.data.path], [200, 'folder', at('a/b/c')])
+  const response = await fs(alice, 'mkdir', at('a/b/c'), { parents: true })
+  assert.deepEqual([response.status, response.body.data.type, response.body.data.path], [200, 'folder', at('a/b/c')])
   for (let n = 0; n < 5; n++) writeFileSync(at(`a/file-${n}`), 'x'.repeat(n))
   symlinkSync('/etc/passwd', at('a/link'))
   const names: string[] = []
@@ -132,8 +132,8 @@ test('a member with read access can’t change files; others can’t read them',
   // An agent with Bob's key.
   const key = await bob.key()
   await using agent = await agentAt(server.origin, key.key)
-  const listed = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'list', path: root } })
-  assert.equal(listed.error, false, JSON.stringify(listed.said))
+  const list = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'list', path: root } })
+  assert.equal(list.error, false, JSON.stringify(list.said))
   const denied = await agent.tell('do', { name: 'computers.fs', input: { id, op: 'mkdir', path: at('agents') } })
   assert.deepEqual([denied.error, denied.said.error.code], [true, 'capability_denied'])
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
@@ -183,8 +183,8 @@ test('downloads support ranges and ETags', async () => {
 })
 
 test('an upload appears once it is complete and replaces files only as requested', async () => {
-  const made = await upload(alice, at('new.txt'), 'hello')
-  assert.deepEqual([made.status, made.body.data.size_bytes, made.body.data.type], [201, 5, 'file'])
+  const response = await upload(alice, at('new.txt'), 'hello')
+  assert.deepEqual([response.status, response.body.data.size_bytes, response.body.data.type], [201, 5, 'file'])
   assert.deepEqual(code(await upload(alice, at('new.txt'), 'again')), [409, 'already_exists'])
   assert.equal((await upload(alice, at('new.txt'), 'again', {}, '&overwrite=true')).status, 201)
   assert.equal(readFileSync(at('new.txt'), 'utf8'), 'again')
@@ -223,11 +223,11 @@ test('a complete upload is finished without a body, resumes only with its tag, a
   assert.deepEqual([...code(short), short.body.error.details.offset], [409, 'stale_update', 3])
   for (const again of [1, 2]) {
     // The caller may have missed the final response.
-    const made = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */3' }, about)
+    const response = await upload(alice, at('ended.txt'), '', { 'content-range': 'bytes */3' }, about)
     assert.deepEqual(
-      [made.status, made.body.data?.mode, made.body.data?.modified_at],
+      [response.status, response.body.data?.mode, response.body.data?.modified_at],
       [201, 0o740, '2020-02-03T04:05:06.789Z'],
-      `${again}: ${made.text}`,
+      `${again}: ${response.text}`,
     )
   }
   assert.equal(readFileSync(at('ended.txt'), 'utf8'), 'abc')
@@ -248,11 +248,11 @@ test('files with names that aren’t UTF-8 are addressed by their listed path ev
   assert.equal(await (await get(alice, row.path)).text(), 'latin')
   assert.deepEqual(code(await upload(alice, row.path, 'more')), [409, 'already_exists'])
   assert.equal((await upload(alice, row.path, 'more', {}, '&overwrite=true')).body.data.path, row.path)
-  const kept = await alice.post('/drive/files', {
+  const copy = await alice.post('/drive/files', {
     workspace_id: alice.workspaceId,
     computer_source: { computer_id: id, path: row.path },
   })
-  assert.deepEqual([kept.status, kept.body.data.name, kept.body.data.size_bytes], [201, '%FFA', 4])
+  assert.deepEqual([copy.status, copy.body.data.name, copy.body.data.size_bytes], [201, '%FFA', 4])
   assert.deepEqual((await fs(alice, 'remove', row.path)).body, { data: { path: row.path, removed: 1 } })
   assert.equal((await fs(alice, 'remove', way, { recursive: true })).body.data.removed, 1)
   for (const path of ['file://host/etc', 'file:etc', `${way}%`, `${way}%2`, 'file:///a%00', 'FILE:///etc'])
@@ -265,21 +265,21 @@ test('files with names that aren’t UTF-8 are addressed by their listed path ev
 
 test('copying between drive and computer requires permission on both', async () => {
   const bytes = randomBytes(700_000)
-  const sent = await alice.post('/drive/files', {
+  const copy = await alice.post('/drive/files', {
     workspace_id: alice.workspaceId,
     name: 'data.bin',
     content: bytes.toString('base64'),
     encoding: 'base64',
   })
-  const drive_source = { file_id: sent.body.data.id }
+  const drive_source = { file_id: copy.body.data.id }
   const there = await alice.post(`/computers/${id}/fs/upload`, { path: at('data.bin'), drive_source })
   assert.equal(there.status, 201, there.text)
   assert.equal(sha(readFileSync(at('data.bin'))), sha(bytes))
   const computer_source = { computer_id: id, path: at('data.bin') }
   const back = await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'back.bin', computer_source })
   assert.deepEqual([back.status, back.body.data.sha256], [201, sha(bytes)], back.text)
-  const named = await alice.post('/drive/files', { workspace_id: team, computer_source })
-  assert.equal(named.body.data.name, 'data.bin')
+  const copyByName = await alice.post('/drive/files', { workspace_id: team, computer_source })
+  assert.equal(copyByName.body.data.name, 'data.bin')
   assert.equal((await carol.post('/drive/files', { workspace_id: carol.workspaceId, computer_source })).status, 404)
   const drives = await alice.key({ scopes: ['drive:write', 'drive:read'] })
   assert.deepEqual(
@@ -300,8 +300,8 @@ test('an upload to a symlink writes its target, and never one outside the allowe
   writeFileSync(join(outside, 'kept.txt'), 'kept')
   symlinkSync(join(outside, 'kept.txt'), at('way-out.txt'))
   assert.deepEqual(code(await upload(alice, at('shown.txt'), 'new')), [409, 'already_exists'])
-  const written = await upload(alice, at('shown.txt'), 'new', {}, '&overwrite=true')
-  assert.deepEqual([written.status, written.body.data.path], [201, at('real.txt')], written.text)
+  const response = await upload(alice, at('shown.txt'), 'new', {}, '&overwrite=true')
+  assert.deepEqual([response.status, response.body.data.path], [201, at('real.txt')], response.text)
   assert.equal(readFileSync(at('real.txt'), 'utf8'), 'new')
   assert.ok(lstatSync(at('shown.txt')).isSymbolicLink())
   const answer = await get(alice, at('shown.txt'))

@@ -15,7 +15,7 @@ type FsInput = Input<typeof fileEndpoints.fs>
 type Entry = Output<'fs.stat'>
 
 /** In addition to `op` and `path`. */
-const TAKES: Record<FsInput['op'], readonly (keyof FsInput)[]> = {
+const FIELDS: Record<FsInput['op'], readonly (keyof FsInput)[]> = {
   list: ['cursor'],
   stat: [],
   mkdir: ['parents'],
@@ -50,7 +50,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, input: FsInpu
 }
 
 function checkFields(input: FsInput): void {
-  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[input.op].includes(one))
+  const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !FIELDS[input.op].includes(one))
   const other = others.find((field) => input[field] !== undefined)
   if (other !== undefined)
     refuse('unknown_parameter', { param: other, message: `\`${input.op}\` doesn’t accept \`${other}\`.` })

@@ -78,8 +78,8 @@ test('uploads and downloads survive network cuts without lost or repeated bytes'
     }
   }
   {
-    const made = await send(alice, at('cut.bin'), counted())
-    assert.equal(made.status, 201, await made.text())
+    const response = await send(alice, at('cut.bin'), counted())
+    assert.equal(response.status, 201, await response.text())
     assert.equal(sha(readFileSync(at('cut.bin'))), sha(bytes))
     const beyond = { ...alice, origin: twin.origin }
     let reading = await get(beyond, at('cut.bin'))
@@ -146,14 +146,14 @@ test('transferring 150 MB doesn’t increase memory on the computer or the serve
   }
   const rss = () => process.memoryUsage().rss
   const before = [rss(), await memoryOf(daemon.pid!)]
-  let most = before[0]!
-  const looking = setInterval(() => (most = Math.max(most, rss())), 20)
+  let maxBytes = before[0]!
+  const sampling = setInterval(() => (maxBytes = Math.max(maxBytes, rss())), 20)
   const began = performance.now()
   await curl(['-X', 'POST', '-T', original, `${server.origin}/v1${uploadPath(at('large.bin'))}`])
   const up = performance.now()
   await curl(['-o', at('back.bin'), `${server.origin}/v1${downloadPath(at('large.bin'))}`])
   const down = performance.now()
-  clearInterval(looking)
+  clearInterval(sampling)
   const after = await memoryOf(daemon.pid!)
   const hashes = await Promise.all(
     ['original.bin', 'large.bin', 'back.bin'].map(async (name) => {
@@ -163,7 +163,7 @@ test('transferring 150 MB doesn’t increase memory on the computer or the serve
     }),
   )
   assert.equal(new Set(hashes).size, 1)
-  const grown = [(most - before[0]!) >> 20, (after - before[1]!) >> 20]
+  const grown = [(maxBytes - before[0]!) >> 20, (after - before[1]!) >> 20]
   console.log(
     `150 MB up ${Math.round(up - began)} ms, down ${Math.round(down - up)} ms, memory +${grown[0]} MB server, +${grown[1]} MB daemon`,
   )

@@ -16,9 +16,9 @@ after(() => stack.disposeAsync())
 const server = stack.use(await testServer())
 const alice = await server.person('Alice')
 
-const paired = await pairedComputer(alice)
-const { id } = paired
-stack.use(await runDaemonAt(stack.use(daemonHome()), server.origin, paired))
+const pairing = await pairedComputer(alice)
+const { id } = pairing
+stack.use(await runDaemonAt(stack.use(daemonHome()), server.origin, pairing))
 assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 
 const SOURCE = '/proc/version'
@@ -67,13 +67,13 @@ test('without a path, list and stat start at the home, and changes need a path',
 test('with an earlier daemon, browsing starts at its home', async () => {
   const { id, credential } = await pairedComputer(alice)
   const probe = { now: new Date(0).toISOString(), uptime_seconds: 1, load: 0, memory_bytes: 1, memory_free_bytes: 1 }
-  const listed: unknown[] = []
+  const inputs: unknown[] = []
   using _linked = await linkUp(server.origin, credential, async ({ op, input }) => {
     if (op === 'daemon.probe') return { ...probe, home: '/home/ada' }
     if (op !== 'fs.list') throw new Refusal('not_supported')
-    listed.push((input as { path: string }).path)
+    inputs.push((input as { path: string }).path)
     return { entries: [], next_cursor: null }
   })
   assert.equal((await alice.post(`/computers/${id}/fs`, { op: 'list' })).status, 200)
-  assert.deepEqual(listed, ['/home/ada'])
+  assert.deepEqual(inputs, ['/home/ada'])
 })

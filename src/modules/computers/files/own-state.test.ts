@@ -21,17 +21,17 @@ test('file access doesn’t expose the daemon’s credential or change what it a
   const program = join(room.path, 'program')
   mkdirSync(join(program, 'versions'), { recursive: true })
   writeFileSync(join(program, 'uk'), 'program')
-  const paired = await pairedComputer(alice)
-  const { id } = paired
+  const pairing = await pairedComputer(alice)
+  const { id } = pairing
   const own = { place: program, release: 'a'.repeat(64) }
-  stack.use(await runDaemonAt(home, server.origin, paired, { own, updates: false }))
+  stack.use(await runDaemonAt(home, server.origin, pairing, { own, updates: false }))
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   const team = await teamOf(alice, [[bob, 'member']])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_read', 'fs_write'] })
 
   const state = join(home.folder, 'computer.json')
   const before = readFileSync(state, 'utf8')
-  assert.ok(before.includes(paired.credential))
+  assert.ok(before.includes(pairing.credential))
   symlinkSync(home.folder, join(room.path, 'folder'))
   symlinkSync(state, join(room.path, 'file'))
   const code = ({ status, body }: { status: number; body: any }) => [status, body?.error?.code]

@@ -14,16 +14,16 @@ const alice = await server.person('Alice')
 test('an upload whose offset keeps changing is retried with growing delays, then refused', async () => {
   const { id, credential } = await pairedComputer(alice)
   const bytes = Buffer.alloc(300_000, 7)
-  const asked: number[] = []
-  const stale: Answerer = ({ op }) => {
+  const callTimes: number[] = []
+  const staleAnswer: Answerer = ({ op }) => {
     if (op === 'fs.upload_offset') return Promise.resolve({ offset: 100_000 })
-    asked.push(performance.now())
+    callTimes.push(performance.now())
     return Promise.reject(new Refusal('stale_update', { details: { offset: 100_000 } }))
   }
   // The computer receives a part, then its link breaks.
   const first = await linkUp(server.origin, credential, async (_, stream) => {
-    let came = 0
-    for await (const item of stream) if (item.type === 'bytes' && (came += item.bytes.length) >= 200_000) break
+    let receivedBytes = 0
+    for await (const item of stream) if (item.type === 'bytes' && (receivedBytes += item.bytes.length) >= 200_000) break
     first.mux.close(CLOSE.restart, 'it breaks')
     return {}
   })
@@ -31,10 +31,10 @@ test('an upload whose offset keeps changing is retried with growing delays, then
     'content-type': 'application/octet-stream',
   })
   await first.closed
-  using _second = await linkUp(server.origin, credential, stale)
+  using _second = await linkUp(server.origin, credential, staleAnswer)
   const { status, body } = await answer
   assert.deepEqual([status, body.error.code], [503, 'interrupted'], JSON.stringify(body))
-  assert.ok(asked.length > 2 && asked.length < 12, `${asked.length}`)
+  assert.ok(callTimes.length > 2 && callTimes.length < 12, `${callTimes.length}`)
   // The delays double; without them, retries would follow immediately.
-  assert.ok(asked.at(-1)! - asked[0]! > 1_000, asked.join())
+  assert.ok(callTimes.at(-1)! - callTimes[0]! > 1_000, callTimes.join())
 })

@@ -43,7 +43,7 @@ export async function sendFile({
     try {
       if (again) at = await offsetOf()
       const stream = await links.open(computerId, 'fs.write', { ...file, offset: at }, { signal })
-      return await feed(stream, replay, at, { limit, goesOn: () => losses.over() })
+      return await feed(stream, replay, at, { limit, onProgress: () => losses.over() })
     } catch (error) {
       signal.throwIfAborted()
       // The previous link was still writing when the offset was read.
@@ -87,7 +87,7 @@ async function feed(
   stream: AskedStream<'fs.write'>,
   replay: Replay,
   from: number,
-  { limit, goesOn }: { limit: UseLimit; goesOn(): void },
+  { limit, onProgress }: { limit: UseLimit; onProgress(): void },
 ): Promise<Output<'fs.write'>> {
   let fault: unknown = null
   /** Bounds what the computer can claim to have. */
@@ -119,7 +119,7 @@ async function feed(
       if (data === undefined) continue
       replay.acknowledge(Math.min(data.offset, sentOffset))
       if (!isResting) limit.moved()
-      goesOn()
+      onProgress()
     }
     return await stream.output
   } catch (error) {

@@ -31,9 +31,9 @@ before(async () => {
   mkdirSync(root)
   const home = stack.use(daemonHome())
   way = stack.use(await proxyTo(server.origin))
-  const paired = await pairedComputer(alice)
-  id = paired.id
-  stack.use(await runDaemonAt(home, way.origin, paired))
+  const pairing = await pairedComputer(alice)
+  id = pairing.id
+  stack.use(await runDaemonAt(home, way.origin, pairing))
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 after(() => stack.disposeAsync())
@@ -41,15 +41,15 @@ after(() => stack.disposeAsync())
 const partsIn = (): string[] => readdirSync(root).filter((name) => name.startsWith('.uk-upload-'))
 
 /** Starts an upload that stays open. Resolves once its bytes are on the computer. */
-async function begun(
+async function startUpload(
   who: Caller,
   name: string,
   origin = server.origin,
-): Promise<{ request: ClientRequest; ended: Promise<number | null> }> {
+): Promise<{ request: ClientRequest; statusCode: Promise<number | null> }> {
   const url = `${origin}/v1/computers/${id}/fs/upload?path=${encodeURIComponent(join(root, name))}`
   const headers = { ...who.headers, 'content-type': 'application/octet-stream', 'content-length': SIZE }
   const request = requestHttp(url, { method: 'POST', headers })
-  const ended = new Promise<number | null>((resolve) => {
+  const statusCode = new Promise<number | null>((resolve) => {
     request.on('response', (response) => {
       response.resume()
       resolve(response.statusCode ?? null)
@@ -61,7 +61,7 @@ async function begun(
     async () => partsIn().map((part) => statSync(join(root, part)).size),
     (sizes) => sizes.length === 1 && sizes[0] === BEGUN,
   )
-  return { request, ended }
+  return { request, statusCode }
 }
 
 /** Failed jobs waiting for their next attempt. */
@@ -79,12 +79,12 @@ const expose = () =>
 test('a sender who gets permission back resumes the upload, which isn’t removed', async () => {
   await expose()
   const { bob } = people
-  const { request, ended } = await begun(bob, 'back')
+  const { request, statusCode } = await startUpload(bob, 'back')
   way.to(NOWHERE)
   way.cut()
   await alice.delete(`/computers/${id}/exposures/${people.team}`)
   request.write(Buffer.alloc(1_000))
-  assert.notEqual(await ended, 201)
+  assert.notEqual(await statusCode, 201)
   request.destroy()
   // The first attempt found the computer offline.
   await becomes(waitingJobs, 1)
@@ -132,11 +132,11 @@ const ways: Record<string, () => Promise<{ who: Caller; withdraw: () => Promise<
 for (const [what, make] of Object.entries(ways))
   test(`an upload leaves nothing when ${what}`, async () => {
     const { who, withdraw } = await make()
-    const { request, ended } = await begun(who, what)
+    const { request, statusCode } = await startUpload(who, what)
     assert.equal((await withdraw()).status, 200)
     // Permission is checked again when more bytes arrive.
     request.write(Buffer.alloc(1_000))
-    assert.notEqual(await ended, 201)
+    assert.notEqual(await statusCode, 201)
     await becomes(partsIn, [])
     request.destroy()
   })
@@ -147,15 +147,15 @@ test('an upload interrupted while the computer is offline is removed by another 
   way.cut()
   await until(
     async () => third.app.engine.links.held(),
-    (held) => held.includes(id),
+    (linkedIds) => linkedIds.includes(id),
   )
   const key = await alice.key()
-  const { request, ended } = await begun(key, 'offline', third.origin)
+  const { request, statusCode } = await startUpload(key, 'offline', third.origin)
   way.to(NOWHERE)
   way.cut()
   await alice.delete(`/api-keys/${key.keyId}`)
   request.write(Buffer.alloc(1_000))
-  assert.notEqual(await ended, 201)
+  assert.notEqual(await statusCode, 201)
   request.destroy()
   await third[Symbol.asyncDispose]()
   assert.equal(partsIn().length, 1)
@@ -164,10 +164,10 @@ test('an upload interrupted while the computer is offline is removed by another 
 })
 
 test('a sender whose session has ended can still resume the upload', async () => {
-  const { request, ended } = await begun(alice, 'signed out')
+  const { request, statusCode } = await startUpload(alice, 'signed out')
   assert.ok((await alice.post('/auth/sign-out')).status < 300)
   request.write(Buffer.alloc(1_000))
-  assert.equal(await ended, 401)
+  assert.equal(await statusCode, 401)
   request.destroy()
   // The job would have been added before the response.
   const { rowCount } = await server.app.engine.postgres.pool.query(

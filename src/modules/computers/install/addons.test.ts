@@ -22,14 +22,14 @@ async function tarballOf(files: Record<string, string>): Promise<Buffer> {
 }
 
 /** A fake `npm` with this tarball, and a lock file that names it. */
-function around(folder: string, tarball: Buffer, named: Buffer = tarball) {
+function around(folder: string, tarball: Buffer, lockedTarball: Buffer = tarball) {
   writeFileSync(join(folder, 'tarball'), tarball)
   writeFileSync(
     join(folder, 'npm'),
     `#!/bin/sh\necho "$*" >> '${folder}/asked'\n[ "$1 $2" = 'pack ${name}@9.9.9' ] && cp '${folder}/tarball' ./brought.tgz\n`,
     { mode: 0o755 },
   )
-  const integrity = `sha512-${createHash('sha512').update(named).digest('base64')}`
+  const integrity = `sha512-${createHash('sha512').update(lockedTarball).digest('base64')}`
   const lock = { packages: { [`node_modules/${name}`]: { version: '9.9.9', integrity } } }
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
   process.env.PATH = `${folder}:${PATH}`
@@ -52,10 +52,10 @@ test('another platform’s addon is downloaded once, and only its files are kept
   assert.equal(readFileSync(join(place!, 'pty.node'), 'utf8'), 'native')
   assert.equal(statSync(join(place!, 'spawn-helper')).mode & 0o111, 0o111)
   assert.deepEqual(readdirSync(parts.place), [`${other}-9.9.9`])
-  const asked = readFileSync(join(folder.path, 'asked'), 'utf8')
+  const calls = readFileSync(join(folder.path, 'asked'), 'utf8')
   assert.equal(await addonFolder(other, parts), place)
-  assert.equal(readFileSync(join(folder.path, 'asked'), 'utf8'), asked)
-  assert.match(asked, /--ignore-scripts/)
+  assert.equal(readFileSync(join(folder.path, 'asked'), 'utf8'), calls)
+  assert.match(calls, /--ignore-scripts/)
 })
 
 test('wrong hashes and npm failures leave nothing behind', async () => {

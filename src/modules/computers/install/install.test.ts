@@ -37,25 +37,30 @@ test('`curl … | sh` pairs a new machine and installs Node if it is missing', a
       )
         symlinkSync(join(folder, name), join(bare.path, name))
   await using box = machine(bare.path)
-  const { code, said } = await box.install(server.origin, alice, ['--allow', 'exec,fs_read', '--root', box.home])
-  assert.equal(code, 0, said)
-  assert.match(said, /Downloading Node from http.*, once/)
-  assert.match(said, /Paired with http.* as ".+" \(.+\)/)
-  assert.match(said, /is running \(process \d+\) and connected/)
+  const { code, output: output } = await box.install(server.origin, alice, [
+    '--allow',
+    'exec,fs_read',
+    '--root',
+    box.home,
+  ])
+  assert.equal(code, 0, output)
+  assert.match(output, /Downloading Node from http.*, once/)
+  assert.match(output, /Paired with http.* as ".+" \(.+\)/)
+  assert.match(output, /is running \(process \d+\) and connected/)
   // The computer is already running, so the output doesn't say how to start it. It shows the full path when `uk` isn't
   // in PATH.
-  assert.doesNotMatch(said, /start the daemon/)
-  assert.ok(said.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), said)
+  assert.doesNotMatch(output, /start the daemon/)
+  assert.ok(output.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), output)
   const helped = await Promise.all(
     [['--help'], ['computer'], ['computer', 'run', '-h']].map((words) => box.uk(...words)),
   )
   for (const help of helped)
-    assert.deepEqual([help.code, /the program for connected computers/.test(help.said)], [0, true])
+    assert.deepEqual([help.code, /the program for connected computers/.test(help.output)], [0, true])
   const id = box.computerId()
   const { data } = (await alice.get(`/computers/${id}`)).body
   assert.deepEqual([data.connection, data.allows], ['online', ['exec', 'fs_read']])
   assert.equal(await execOn(id, 'echo "from $HOME"'), `from ${box.home}\n`)
-  const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  const status = JSON.parse((await box.uk('computer', 'status', '--json')).output)
   assert.deepEqual([status.computer_id, status.daemon_pid, status.updates], [id, box.pid(), true])
   assert.equal(status.release, hashOf(await (await raw(`/install/${here}`)).text()))
   // The folder is private, and the short name exists.
@@ -66,12 +71,12 @@ test('`curl … | sh` pairs a new machine and installs Node if it is missing', a
   // Installing again keeps the pairing.
   const script = await (await raw('/install')).text()
   const again = await ends('sh', [], { env: box.env, cwd: box.home }, script)
-  assert.match(again.said, /This machine is paired already/)
+  assert.match(again.output, /This machine is paired already/)
   assert.equal(box.computerId(), id)
   // A token would pair it as another computer, so the script refuses and says how.
-  const paired = await box.install(server.origin, alice)
-  assert.match(paired.said, /is already paired with .*--replace/s)
-  assert.notEqual(paired.code, 0)
+  const secondInstall = await box.install(server.origin, alice)
+  assert.match(secondInstall.output, /is already paired with .*--replace/s)
+  assert.notEqual(secondInstall.code, 0)
 })
 
 test('a truncated install script does nothing, wherever it was cut', async () => {
@@ -79,8 +84,8 @@ test('a truncated install script does nothing, wherever it was cut', async () =>
   assert.doesNotMatch(script, /@origin@/)
   for (const part of [0.2, 0.5, 0.8, 0.99]) {
     await using box = machine()
-    const cut = script.slice(0, Math.floor(script.length * part))
-    await ends('sh', [], { env: { ...box.env, UK_PAIR_TOKEN: 'x' }, cwd: box.home }, cut)
+    const truncated = script.slice(0, Math.floor(script.length * part))
+    await ends('sh', [], { env: { ...box.env, UK_PAIR_TOKEN: 'x' }, cwd: box.home }, truncated)
     assert.equal(existsSync(box.place), false)
   }
 })
@@ -93,9 +98,9 @@ test('a file with a wrong hash is deleted and never run', async () => {
   ] as const) {
     await using box = machine()
     proxy.spoil(which)
-    const { code, said } = await box.install(proxy.origin, alice)
-    assert.equal(code, 1, said)
-    assert.match(said, says)
+    const { code, output: output } = await box.install(proxy.origin, alice)
+    assert.equal(code, 1, output)
+    assert.match(output, says)
     assert.deepEqual([versionsIn(box), existsSync(join(box.place, 'current'))], [[], false])
     assert.equal(existsSync(box.folder), false)
   }
@@ -123,7 +128,7 @@ test('release files are public, immutable and support ranges; other paths don’
   const part = await raw(`/install/files/${bundle}`, { range: 'bytes=10-19' })
   assert.deepEqual([part.status, (await part.arrayBuffer()).byteLength], [206, 10])
   assert.equal((await raw('/install', {}, 'HEAD')).status, 200)
-  const refused = async (path: string, method = 'GET') => (await raw(path, {}, method)).status
+  const statusOf = async (path: string, method = 'GET') => (await raw(path, {}, method)).status
   for (const path of [
     '/installer',
     '/install/',
@@ -134,8 +139,8 @@ test('release files are public, immutable and support ranges; other paths don’
     `/install/files/${'0'.repeat(64)}`,
     `/install/files/${bundle}/more`,
   ])
-    assert.equal(await refused(path), 404, path)
-  assert.equal(await refused('/install', 'POST'), 405)
+    assert.equal(await statusOf(path), 404, path)
+  assert.equal(await statusOf('/install', 'POST'), 405)
   assert.match(
     await (await raw('/install/plan9-mips')).text(),
     /Available: linux-x64, linux-arm64, darwin-arm64, darwin-x64\./,
@@ -158,8 +163,8 @@ test('the script uses the public URL or the request’s host, never an injected 
   const origin = (text: string) => /^origin='(.*)'$/m.exec(text)?.[1]
   assert.equal(origin(await askedAs('box.lan:4242')), 'http://box.lan:4242')
   assert.equal(origin(await askedAs("x';touch /tmp/owned;'")), server.origin)
-  await using named = await server.twin({ UK_PUBLIC_URL: 'https://uk.example.com' })
-  assert.equal(origin(await (await fetch(`${named.origin}/install`)).text()), 'https://uk.example.com')
+  await using twin = await server.twin({ UK_PUBLIC_URL: 'https://uk.example.com' })
+  assert.equal(origin(await (await fetch(`${twin.origin}/install`)).text()), 'https://uk.example.com')
 })
 
 test('stalled downloads block neither the server nor each other', async () => {
@@ -185,36 +190,41 @@ test('stalled downloads block neither the server nor each other', async () => {
 test('installing from a second server doesn’t replace the first server’s daemon and says what to do', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using box = machine()
-  const made = await box.install(server.origin, alice)
-  assert.equal(made.code, 0, made.said)
+  const firstInstall = await box.install(server.origin, alice)
+  assert.equal(firstInstall.code, 0, firstInstall.output)
   const [release, id] = [box.release(), box.computerId()]
   // Another address counts as another server.
   const here = await box.install(proxy.origin, alice)
   assert.equal(here.code, 1)
-  assert.match(here.said, /this machine is paired with http.*--replace.*XDG_DATA_HOME and UK_CONFIG_DIR/)
+  assert.match(here.output, /this machine is paired with http.*--replace.*XDG_DATA_HOME and UK_CONFIG_DIR/)
   const elsewhere = { ...box.env, UK_CONFIG_DIR: join(box.home, 'second') }
   const script = await (await fetch(`${proxy.origin}/install`)).text()
   const token = async () => (await alice.post('/computer-pairings', {})).body.data.token as string
-  const shared = await ends('sh', [], { env: { ...elsewhere, UK_PAIR_TOKEN: await token() }, cwd: box.home }, script)
-  assert.equal(shared.code, 1)
+  const secondInstall = await ends(
+    'sh',
+    [],
+    { env: { ...elsewhere, UK_PAIR_TOKEN: await token() }, cwd: box.home },
+    script,
+  )
+  assert.equal(secondInstall.code, 1)
   assert.match(
-    shared.said,
+    secondInstall.output,
     /the program in .* comes from http.*, for the daemon of .*\.config\/ukiyo\. .*XDG_DATA_HOME=/,
   )
   // The installed program refuses as well.
   const words = ['computer', 'pair', '--url', proxy.origin]
-  const paired = await ends(join(box.place, 'bin/uk'), words, {
+  const pairAttempt = await ends(join(box.place, 'bin/uk'), words, {
     env: { ...elsewhere, UK_PAIR_TOKEN: await token() },
     cwd: box.home,
   })
-  assert.equal(paired.code, 2, paired.said)
-  assert.match(paired.said, /was installed from .* so it can't connect to .*\.\n.*XDG_DATA_HOME=/)
+  assert.equal(pairAttempt.code, 2, pairAttempt.output)
+  assert.match(pairAttempt.output, /was installed from .* so it can't connect to .*\.\n.*XDG_DATA_HOME=/)
   assert.equal(existsSync(join(box.home, 'second/computer.json')), false)
   assert.deepEqual([box.release(), box.computerId(), versionsIn(box)], [release, id, [release]])
   // A second installation has its own folder and computer.
   const own = { ...elsewhere, XDG_DATA_HOME: join(box.home, 'data'), UK_PAIR_TOKEN: await token() }
   const apart = await ends('sh', [], { env: own, cwd: box.home }, script)
-  assert.equal(apart.code, 0, apart.said)
+  assert.equal(apart.code, 0, apart.output)
   assert.ok(existsSync(join(box.home, 'second/computer.json')))
   assert.equal(await execOn(id, 'echo still'), 'still\n')
 })

@@ -35,7 +35,7 @@ export interface Releases {
 }
 
 /** Before retrying a failed platform. */
-const AGAIN_MS = 600_000
+const RETRY_MS = 600_000
 const ROOT = resolve(import.meta.dirname, '../../../..')
 const MAIN = 'src/interfaces/cli/commands/computer-program.ts'
 const BUNDLE = 'uk.mjs'
@@ -83,7 +83,7 @@ export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
       releasesByPlatform.set(platform, { release, until: Infinity })
       release.catch((error: unknown) => {
         log.warn({ error, platform }, 'there is no program for computers of this platform')
-        releasesByPlatform.set(platform, { release, until: Date.now() + AGAIN_MS })
+        releasesByPlatform.set(platform, { release, until: Date.now() + RETRY_MS })
       })
       return release
     },
@@ -132,7 +132,7 @@ async function placeManifest(place: string, sha256: string, manifest: string): P
 }
 
 /** Machines may still be downloading previous bundles. */
-const KEPT = 3
+const MAX_BUNDLES = 3
 
 /** Processes may create it concurrently. */
 async function placeBundle(root: string, place: string): Promise<string> {
@@ -151,7 +151,7 @@ async function placeBundle(root: string, place: string): Promise<string> {
   }
   const others = (await readdir(place)).filter((name) => /^[0-9a-f]{24}$/.test(name) && join(place, name) !== target)
   const aged = await Promise.all(others.map(async (name) => ({ name, at: (await stat(join(place, name))).mtimeMs })))
-  for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(KEPT))
+  for (const { name } of aged.toSorted((a, b) => b.at - a.at).slice(MAX_BUNDLES))
     await rm(join(place, name), { recursive: true, force: true })
   return target
 }

@@ -47,9 +47,9 @@ test('a version that fails to run or crashes after linking is rolled back and ne
   )
   assert.equal(await echo(at(crashes)), 'here\n')
   assert.deepEqual([box.pid(), box.release()], [pid, first])
-  const { failed_update } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  const { failed_update } = JSON.parse((await box.uk('computer', 'status', '--json')).output)
   assert.equal(failed_update.sha256, await releaseAt(crashes.origin))
-  const tried = () => box.log().match(/trying version/g)!.length
+  const trialCount = () => box.log().match(/trying version/g)!.length
   proxy.to(crashes.origin)
   const connected = () => box.log().match(/connected to/g)!.length
   const links = connected()
@@ -57,7 +57,7 @@ test('a version that fails to run or crashes after linking is rolled back and ne
     async () => connected(),
     (count) => count > links,
   )
-  assert.equal(tried(), 1)
+  assert.equal(trialCount(), 1)
 })
 
 test('after a daemon is killed during a trial, the next one updates', async () => {
@@ -76,8 +76,8 @@ test('after a daemon is killed during a trial, the next one updates', async () =
     (holder) => holder === null,
   )
   assert.equal(box.release(), first)
-  const { code, said } = await box.uk('computer', 'run', '--detach')
-  assert.equal(code, 0, said)
+  const { code, output: output } = await box.uk('computer', 'run', '--detach')
+  assert.equal(code, 0, output)
   const offered = await releaseAt(later.origin)
   await until(
     async () => box.release(),
@@ -97,7 +97,7 @@ test('updates must match their hash and come from the server: altered or redirec
     async () => box.log(),
     (log) => /can't download .* answered with 302; retrying/.test(log),
   )
-  assert.deepEqual(elsewhere.asked, [])
+  assert.deepEqual(elsewhere.paths, [])
   proxy.redirect(null, '')
   proxy.spoil(/\/files\//)
   await until(
@@ -110,22 +110,22 @@ test('updates must match their hash and come from the server: altered or redirec
 test('updates are refused by daemons that don’t allow commands or disabled updates', async () => {
   await using proxy = await tamperingProxy(server.origin)
   await using reads = await installed(proxy, ['--allow', 'fs_read', '--root', '/tmp'])
-  await using told = await installed(proxy, ['--no-update'])
+  await using pinned = await installed(proxy, ['--no-update'])
   await using asks = await installed(proxy, ['--allow', 'fs_read', '--root', '/tmp', '--update'])
   await using later = await updated('0.2.0')
   const offered = await releaseAt(later.origin)
-  proxy.asked.length = 0
+  proxy.paths.length = 0
   proxy.to(later.origin)
   await until(
     async () => asks.release(),
     (release) => release === offered,
   )
-  for (const box of [reads, told]) {
+  for (const box of [reads, pinned]) {
     await until(
       () => show(box.computerId()),
       (row) => row.connection === 'online',
     )
-    assert.equal(JSON.parse((await box.uk('computer', 'status', '--json')).said).updates, false)
+    assert.equal(JSON.parse((await box.uk('computer', 'status', '--json')).output).updates, false)
     assert.doesNotMatch(box.log(), /offers/)
     assert.notEqual(box.release(), offered)
   }

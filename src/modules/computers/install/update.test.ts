@@ -47,24 +47,24 @@ test('a daemon updates to its server’s version while a shell and a command kee
     async () => (await terminal({ action: 'read', terminal_id, from: 0 }, beyond)).data as string,
     (data) => data.includes('it is kept'),
   )
-  const done = await until(
+  const updatedRow = await until(
     async () => (await beyond.get(`/operations/${counting.body.data.id}`)).body.data,
     ({ status }) => status !== 'running' && status !== 'queued',
   )
-  assert.deepEqual([done.status, done.result.exit_code], ['succeeded', 0], JSON.stringify(done))
-  assert.equal(done.result.stdout.trim().split('\n').length, 150)
+  assert.deepEqual([updatedRow.status, updatedRow.result.exit_code], ['succeeded', 0], JSON.stringify(updatedRow))
+  assert.equal(updatedRow.result.stdout.trim().split('\n').length, 150)
   assert.deepEqual(versionsIn(box).toSorted(), [first, offered].toSorted())
-  const { updates, allows } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
+  const { updates, allows } = JSON.parse((await box.uk('computer', 'status', '--json')).output)
   assert.deepEqual([updates, allows.length], [true, 7])
   // After a rollback by the operator, the machine reuses the stored version without downloading it.
-  const before = proxy.asked.length
+  const before = proxy.paths.length
   proxy.to(server.origin)
   await until(
     async () => box.release(),
     (release) => release === first,
   )
   assert.deepEqual(
-    proxy.asked.slice(before).filter((path) => path.includes('/files/')),
+    proxy.paths.slice(before).filter((path) => path.includes('/files/')),
     [],
   )
 })
@@ -82,7 +82,7 @@ test('a version with a new keeper replaces the old one while a shell keeps runni
     'daemon/keeper/run.ts': ['KEEPER_PROTOCOL = 2', 'KEEPER_PROTOCOL = 3'],
   })
   proxy.to(later.origin)
-  const after = await until(keeper, (found) => found?.protocol === 3)
+  const after = await until(keeper, (hello) => hello?.protocol === 3)
   assert.deepEqual([after?.keeper_id, after?.pid, after?.generation], [before.keeper_id, before.pid, 1])
   const beyond = at(later)
   await until(

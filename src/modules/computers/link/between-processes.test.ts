@@ -41,9 +41,9 @@ const see = (id: string, state: string) => until(async () => (await connection(i
 
 test('calls, streams and refusals are relayed to the process that holds the link', async () => {
   const { id, credential } = await pairedBy(alice)
-  using _linked = await linkUp(server.origin, credential, async (asked, stream, call) => {
-    if (asked.op === 'fs.stat') throw Object.assign(new Error('hidden'), {})
-    return answer(asked, stream, call)
+  using _linked = await linkUp(server.origin, credential, async (request, stream, call) => {
+    if (request.op === 'fs.stat') throw Object.assign(new Error('hidden'), {})
+    return answer(request, stream, call)
   })
   assert.equal(await beyondLinks.online(id, 0), true)
   assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)
@@ -89,8 +89,8 @@ test('peers must prove that they belong to the instance', async () => {
       onClose: () => closed.resolve(),
     })
     if (words === null) socket.write(Buffer.alloc(64, 0xff))
-    const asked = stranger.open({ op: 'daemon.probe', input: {}, computer_id: id })
-    await assert.rejects(asked.output, LinkLost)
+    const stream = stranger.open({ op: 'daemon.probe', input: {}, computer_id: id })
+    await assert.rejects(stream.output, LinkLost)
     await closed.promise
   }
   assert.deepEqual(await beyondLinks.ask(id, 'daemon.probe', {}, { signal }), probed)

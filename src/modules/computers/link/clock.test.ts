@@ -54,7 +54,7 @@ test('wrong clocks, clock jumps and sleep don’t affect links, commands, termin
   const { terminal_id } = await ask('terminal', { action: 'open', argv: ['cat'] })
 
   const go = join(folder, 'go')
-  const running = ask('exec', {
+  const result = ask('exec', {
     command: `while [ ! -e ${go} ]; do sleep 0.05; done; echo done; exit 3`,
     timeout_ms: 60_000,
   })
@@ -64,7 +64,7 @@ test('wrong clocks, clock jumps and sleep don’t affect links, commands, termin
     (difference) => Math.abs(difference - 9 * HOUR) < HOUR,
   )
   await ask('exec', { command: `touch ${go}` })
-  const ran = await running
+  const ran = await result
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout, ran.duration_ms < 60_000], [3, false, 'done\n', true])
   assert.equal(await epoch(), first)
 

@@ -1,7 +1,7 @@
 /** Daemons are untrusted. This one sends every kind of wrong reply. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Told, asksOf } from '#test/link/asks.ts'
+import { type Outcome, asksOf } from '#test/link/asks.ts'
 import { linkUp, pairedBy } from '#test/link/daemon.ts'
 import { type Lies, liarAt } from '#test/link/liar.ts'
 import { twoServers } from '#test/two-servers.ts'
@@ -32,7 +32,7 @@ const refusals: Record<string, string | object> = {
 
 const away = new Set(['401', '402', '403', '409 computer_offline'])
 /** Asserts a well-formed refusal with no codes reserved for the server. */
-function assertClear({ status, error }: Told, what: string): void {
+function assertClear({ status, error }: Outcome, what: string): void {
   assert.ok(status >= 400, `${what}: ${status}`)
   assert.ok(!away.has(String(status)) && !away.has(`${status} ${error?.code}`), `${what}: ${status} ${error?.code}`)
   if (error === undefined) return
@@ -46,8 +46,8 @@ test('any refusal from a daemon reaches the caller as a clear error, in either p
   const { id, credential } = await pairedBy(alice)
   let refusal = ''
   using _liar = await liarAt(server.origin, credential, (_asked, says) => says.end(`{"error":${refusal}}`))
-  for (const [how, said] of Object.entries(refusals)) {
-    refusal = typeof said === 'string' ? said : JSON.stringify(said)
+  for (const [how, body] of Object.entries(refusals)) {
+    refusal = typeof body === 'string' ? body : JSON.stringify(body)
     for (const caller of [alice, beyond])
       await Promise.all(names.map(async (op) => assertClear(await asks[op](id, caller), `${op}: ${how}`)))
   }
@@ -120,12 +120,12 @@ test('an excessively nested reply closes the link', async () => {
   for (const lies of deep) {
     const { id, credential } = await pairedBy(alice)
     // The server asks for models on connect. A lie there would end the link too early.
-    using liar = await liarAt(server.origin, credential, (asked, says) =>
-      asked.op === 'fs.remove' ? lies(asked, says) : says.end({ error: { code: 'not_found' } }),
+    using liar = await liarAt(server.origin, credential, (request, says) =>
+      request.op === 'fs.remove' ? lies(request, says) : says.end({ error: { code: 'not_found' } }),
     )
-    const asked = alice.post(`/computers/${id}/fs`, { op: 'remove', path: '/x' })
+    const response = alice.post(`/computers/${id}/fs`, { op: 'remove', path: '/x' })
     assert.equal(await liar.closed, 4002)
-    assert.deepEqual([(await asked).status, (await asked).body.error.code], [503, 'interrupted'])
+    assert.deepEqual([(await response).status, (await response).body.error.code], [503, 'interrupted'])
   }
 })
 
@@ -157,40 +157,40 @@ test('stdin is sent once, from a valid offset', async () => {
 
 test('a terminal that sends endlessly is stopped, for reads and viewers', async () => {
   const { id, credential } = await pairedBy(alice)
-  let sent = 0
+  let sentBytes = 0
   let channel: 0 | 3 = 0
   using _linked = await linkUp(server.origin, credential, async ({ op }, stream) => {
     if (op === 'terminal.attach') stream.event({ type: 'snapshot', at: 0, bytes: 1e15 })
     else if (op !== 'terminal.read') return {}
     for (;;) {
       await stream.write(Buffer.alloc(65_536), channel)
-      sent += 65_536
+      sentBytes += 65_536
       // Yields to the event loop, so that the stop is seen.
       await new Promise(setImmediate)
     }
   })
   for (const one of [0, 3] as const) {
     channel = one
-    sent = 0
+    sentBytes = 0
     const { status, error } = await terminal({ action: 'read', max_bytes: 100_000 })(id, alice)
     assert.deepEqual([status, error?.code ?? error?.type], [502, 'upstream_error'])
-    assert.ok(sent < 40_000_000, `${sent} bytes on channel ${channel}`)
+    assert.ok(sentBytes < 40_000_000, `${sentBytes} bytes on channel ${channel}`)
   }
-  sent = 0
+  sentBytes = 0
   assert.equal((await attached(id, server.origin)).status, 500)
-  assert.ok(sent < 40_000_000, `${sent} bytes`)
+  assert.ok(sentBytes < 40_000_000, `${sentBytes} bytes`)
 })
 
 test('a refused command ends its operation once', async () => {
   const { id, credential } = await pairedBy(alice)
-  let asked = 0
+  let calls = 0
   using _liar = await liarAt(server.origin, credential, ({ op }, says) => {
-    if (op === 'exec') asked++
+    if (op === 'exec') calls++
     says.end({ error: { code: 'invalid_state', message: 'a\0b\ud800', details: { 'c\0': '\ud800' } } })
   })
-  const started = await alice.post(`/computers/${id}/exec`, { command: 'true', background: true })
-  const { status, error } = await inTheEnd(started.body.data.id)
-  assert.deepEqual([status, error?.code, asked], [500, 'invalid_state', 1])
+  const response = await alice.post(`/computers/${id}/exec`, { command: 'true', background: true })
+  const { status, error } = await inTheEnd(response.body.data.id)
+  assert.deepEqual([status, error?.code, calls], [500, 'invalid_state', 1])
 })
 
 test('a model with invalid fields doesn’t hide the others', async () => {

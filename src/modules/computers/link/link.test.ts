@@ -64,48 +64,48 @@ test('members with access get connected and disconnected events', async () => {
       .selectAll()
       .execute()) as { type: string; resource_id: string }[]
   await until(async () => {
-    const told = (await types()).filter((row) => row.resource_id === id).map(({ type }) => type)
-    return told.includes('computer.connected') && told.includes('computer.disconnected')
+    const eventTypes = (await types()).filter((row) => row.resource_id === id).map(({ type }) => type)
+    return eventTypes.includes('computer.connected') && eventTypes.includes('computer.disconnected')
   })
 })
 
 test('repeatable calls continue over the next link; others report an unknown result', async () => {
   const { id, credential } = await pairedBy(alice)
-  let asked = 0
+  let calls = 0
   const first = await linkUp(server.origin, credential, ({ op }) => {
     // The server also requests the models of a machine on connect.
-    if (op === 'exec.kill' || op === 'fs.remove') asked++
+    if (op === 'exec.kill' || op === 'fs.remove') calls++
     return new Promise(() => {})
   })
-  const kept = links.ask(id, 'exec.kill', { key: 'a', signal: null }, { signal })
+  const repeatable = links.ask(id, 'exec.kill', { key: 'a', signal: null }, { signal })
   const once = links.ask(id, 'fs.remove', { path: '/x', recursive: false }, { signal })
   once.catch(() => {})
-  await until(() => asked === 2)
+  await until(() => calls === 2)
   first.mux.close(1000, 'cut')
   await assert.rejects(once, { code: 'interrupted' })
   using _second = await linkUp(twin.origin, credential, () => Promise.resolve({ found: true }))
-  assert.deepEqual(await kept, { found: true })
+  assert.deepEqual(await repeatable, { found: true })
 })
 
 test('canceling a call also ends it on the machine', async () => {
   const { id, credential } = await pairedBy(alice)
-  let ended = 0
-  let asked = 0
+  let aborts = 0
+  let callCount = 0
   using _linked = await linkUp(server.origin, credential, (_asked, _stream, call) => {
-    asked++
-    call.signal.addEventListener('abort', () => ended++)
+    callCount++
+    call.signal.addEventListener('abort', () => aborts++)
     return new Promise(() => {})
   })
   const calls = [links, beyondLinks].map(async (way) => {
     const leaving = new AbortController()
     const call = way.ask(id, 'daemon.probe', {}, { signal: leaving.signal })
-    const seen = asked
-    await until(() => asked > seen || asked === 2)
+    const callsBefore = callCount
+    await until(() => callCount > callsBefore || callCount === 2)
     leaving.abort()
     await assert.rejects(call, { name: 'AbortError' })
   })
   await Promise.all(calls)
-  await until(() => ended === 2)
+  await until(() => aborts === 2)
 })
 
 test('a machine acts only for itself, with a valid credential', async () => {
@@ -119,8 +119,8 @@ test('a machine acts only for itself, with a valid credential', async () => {
   using linked = await linkUp(server.origin, mine.credential, answer, { ...hello, computer_id: other.id })
   assert.equal(linked.greeting.computer_id, mine.id)
   assert.equal(await connection(other.id), 'never_connected')
-  const asked = linked.mux.open({ op: 'daemon.probe', input: {}, computer_id: other.id })
-  await assert.rejects(asked.output, { code: 'not_found' })
+  const stream = linked.mux.open({ op: 'daemon.probe', input: {}, computer_id: other.id })
+  await assert.rejects(stream.output, { code: 'not_found' })
 })
 
 test('a link ends with its credential', async () => {
@@ -135,7 +135,7 @@ test('a link ends with its credential', async () => {
 
 test('a protocol violation closes only that daemon’s link', async () => {
   const good = await pairedBy(alice)
-  using kept = await linkUp(server.origin, good.credential, answer)
+  using otherLink = await linkUp(server.origin, good.credential, answer)
   const bad = await pairedBy(alice)
   await assert.rejects(linkUp(server.origin, bad.credential, answer, { nothing: true }), /4002/)
   await assert.rejects(linkUp(server.origin, bad.credential, answer, { ...hello, protocol: 0 }), /4002/)
@@ -151,28 +151,28 @@ test('a protocol violation closes only that daemon’s link', async () => {
   }
   using lies = await linkUp(server.origin, bad.credential, () => Promise.resolve({ anything: 'else' }))
   await assert.rejects(links.ask(bad.id, 'daemon.probe', {}, { signal }), { code: 'upstream_error' })
-  assert.equal(lies.mux.closed || kept.mux.closed, false)
+  assert.equal(lies.mux.closed || otherLink.mux.closed, false)
   assert.deepEqual(await links.ask(good.id, 'daemon.probe', {}, { signal }), probed)
 })
 
 test('flow control limits what a daemon sends to a reader that doesn’t read', async () => {
   const { id, credential } = await pairedBy(alice)
-  let sent = 0
+  let sentBytes = 0
   using linked = await linkUp(server.origin, credential, async ({ op }, stream) => {
     if (op !== 'fs.read') return {}
     for (;;) {
       await stream.write(Buffer.alloc(16_384))
-      sent += 16_384
+      sentBytes += 16_384
     }
   })
   const leaving = new AbortController()
   const input = { path: '/x', offset: 0, length: null, archive: null }
   const open = () => links.open(id, 'fs.read', input, { signal: leaving.signal })
   await Promise.all(Array.from({ length: 40 }, open))
-  await until(() => sent >= 40 * 65_536)
+  await until(() => sentBytes >= 40 * 65_536)
   // Late bytes would arrive before the replies to later requests.
   for (let time = 0; time < 10; time++) await links.ask(id, 'fs.upload_drop', { path: '/x', key: 'k' }, { signal })
-  assert.ok(sent <= 40 * 2 * 65_536, `${sent} bytes`)
+  assert.ok(sentBytes <= 40 * 2 * 65_536, `${sentBytes} bytes`)
   assert.equal(linked.mux.closed, false)
   leaving.abort()
   await until(() => linked.mux.streams === 0)
@@ -180,14 +180,14 @@ test('flow control limits what a daemon sends to a reader that doesn’t read', 
 
 test('a canceled call doesn’t wait for an offline computer', async () => {
   const { id, credential } = await pairedBy(alice)
-  const asked = Promise.withResolvers<void>()
+  const request = Promise.withResolvers<void>()
   const linked = await linkUp(server.origin, credential, ({ op }) => {
-    if (op === 'exec.kill') asked.resolve()
+    if (op === 'exec.kill') request.resolve()
     return new Promise(() => {})
   })
   const leaving = new AbortController()
   const call = links.ask(id, 'exec.kill', { key: 'a', signal: null }, { signal: leaving.signal })
-  await asked.promise
+  await request.promise
   linked.mux.close(1000, 'cut')
   await see(id, 'offline')
   leaving.abort()
@@ -200,18 +200,18 @@ test('losing permission stops the removal of a folder', async () => {
   const team = await teamOf(alice, [[bob, 'member']])
   const { id, credential } = await pairedBy(alice)
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['fs_write'] })
-  const asked = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
+  const request = Promise.withResolvers<void>()
+  const abort = Promise.withResolvers<void>()
   using _linked = await linkUp(server.origin, credential, ({ op }, _stream, call) => {
     if (op !== 'fs.remove') return Promise.resolve({})
-    asked.resolve()
-    call.signal.addEventListener('abort', () => ended.resolve())
+    request.resolve()
+    call.signal.addEventListener('abort', () => abort.resolve())
     return new Promise(() => {})
   })
   const removal = bob.post(`/computers/${id}/fs`, { op: 'remove', path: '/huge', recursive: true })
-  await asked.promise
+  await request.promise
   await alice.delete(`/computers/${id}/exposures/${team}`)
-  await ended.promise
+  await abort.promise
   assert.equal((await removal).status, 404)
 })
 
@@ -247,18 +247,18 @@ test('lists longer than one message are returned completely', async () => {
   })
   const last = await alice.get(`/computers/${id}/users/u1999`)
   assert.equal(last.body.data?.uid, 2_999, last.text)
-  const { body: found } = await alice.get(`/computers/${id}/ports?limit=100`)
-  assert.deepEqual([found.data.length, found.pagination.has_more], [100, true])
-  const seen = new Set<string>()
+  const { body: firstPage } = await alice.get(`/computers/${id}/ports?limit=100`)
+  assert.deepEqual([firstPage.data.length, firstPage.pagination.has_more], [100, true])
+  const portNumbers = new Set<string>()
   for (let cursor: string | undefined; ;) {
     const query = `limit=100${cursor === undefined ? '' : `&cursor=${cursor}`}`
     const { body } = await alice.post(`/computers/${id}/terminal?${query}`, { action: 'list' })
     assert.ok(Array.isArray(body.data), JSON.stringify(body))
-    for (const { terminal_id } of body.data) seen.add(terminal_id)
+    for (const { terminal_id } of body.data) portNumbers.add(terminal_id)
     cursor = body.pagination.next_cursor ?? undefined
     if (cursor === undefined) break
   }
-  assert.equal(seen.size, 500)
+  assert.equal(portNumbers.size, 500)
 })
 
 test('WebSocket upgrades on other paths get the normal response', async () => {
@@ -268,11 +268,11 @@ test('WebSocket upgrades on other paths get the normal response', async () => {
     ['/v1/computers/link/x', 404],
   ] as const) {
     const socket = new WebSocket(`${server.origin.replace('http', 'ws')}${path}`)
-    const answered = await new Promise<number>((resolve) => {
+    const upgradeStatus = await new Promise<number>((resolve) => {
       socket.on('unexpected-response', (_request, response) => resolve(response.statusCode!))
       socket.on('error', () => {})
     })
-    assert.equal(answered, status, path)
+    assert.equal(upgradeStatus, status, path)
   }
   assert.equal((await server.stranger.get('/computers/link')).status, 401)
 })

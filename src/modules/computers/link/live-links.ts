@@ -19,7 +19,7 @@ export interface LiveLink extends LinkName, Machine {
 }
 
 /** The daemon reconnects at once. */
-const COMES_BACK: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
+const RECONNECT_CODES: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
 
 export class LiveLinks implements AsyncDisposable {
   readonly #engine: Engine
@@ -97,7 +97,7 @@ export class LiveLinks implements AsyncDisposable {
     if (link?.mux !== mux) return
     this.#links.delete(computerId)
     // Pending signs of life would mark the link as live again.
-    this.#note(this.#hearing.then(() => recordUnlink(this.#engine, link, { lost: COMES_BACK.has(code) })))
+    this.#note(this.#hearing.then(() => recordUnlink(this.#engine, link, { lost: RECONNECT_CODES.has(code) })))
   }
 
   /** Wakes when the computer may have linked to any process, or after `ms`. */

@@ -37,19 +37,19 @@ test('calls to an offline computer report when it was last seen', async () => {
     [id],
   )
   assert.equal(rows[0].n, 1)
-  const started = await alice.post(`/computers/${id}/exec`, { command: 'true', background: true })
-  assert.equal(started.status, 202)
-  const ended = await until(
-    () => alice.get(`/operations/${started.body.data.id}`),
+  const response = await alice.post(`/computers/${id}/exec`, { command: 'true', background: true })
+  assert.equal(response.status, 202)
+  const operation = await until(
+    () => alice.get(`/operations/${response.body.data.id}`),
     ({ body }) => body.data.completed_at !== null,
   )
-  assert.deepEqual([ended.body.data.status, ended.body.data.error.code], ['failed', 'computer_offline'])
-  const [told, ...more] = await allEvents(alice, `/computers/${id}/exec`, {
+  assert.deepEqual([operation.body.data.status, operation.body.data.error.code], ['failed', 'computer_offline'])
+  const [event, ...more] = await allEvents(alice, `/computers/${id}/exec`, {
     body: { command: 'true', background: true },
     headers: { accept: 'text/event-stream' },
   })
-  assert.deepEqual([told?.event, told?.data.error.code, more], ['exec.failed', 'computer_offline', []])
-  assert.equal((await alice.get(`/operations/${told!.data.id}`)).body.data.status, 'failed')
+  assert.deepEqual([event?.event, event?.data.error.code, more], ['exec.failed', 'computer_offline', []])
+  assert.equal((await alice.get(`/operations/${event!.data.id}`)).body.data.status, 'failed')
 })
 
 test('permission is checked before the computer’s connection', async () => {
@@ -77,25 +77,25 @@ test('permission is checked before the computer’s connection', async () => {
 
 test('invalid calls are refused with the wrong field', async () => {
   const { id } = await pairedComputer(alice)
-  const refused = async (path: string, body: object) => {
-    const { body: said } = await alice.post(`/computers/${id}/${path}`, body)
-    return [said.error.code, said.error.param]
+  const refusalOf = async (path: string, body: object) => {
+    const { body: responseBody } = await alice.post(`/computers/${id}/${path}`, body)
+    return [responseBody.error.code, responseBody.error.param]
   }
-  assert.deepEqual(await refused('exec', {}), ['missing_parameter', 'command'])
-  assert.deepEqual(await refused('exec', { command: 'a', argv: ['a'] }), ['invalid_parameter', 'command'])
-  assert.deepEqual(await refused('exec', { argv: [] }), ['invalid_parameter', 'argv'])
-  assert.deepEqual(await refused('exec', { command: 'a', cwd: 'here' }), ['invalid_parameter', 'cwd'])
-  assert.deepEqual(await refused('exec', { command: 'a\0b' }), ['invalid_parameter', 'command'])
-  assert.deepEqual(await refused('exec', { command: 'a', timeout_ms: 0 }), ['invalid_parameter', 'timeout_ms'])
-  assert.deepEqual(await refused('exec', { command: 'a', env: { 'A=B': 'c' } }), ['invalid_parameter', 'env.A=B'])
-  assert.deepEqual(await refused('exec', { command: 'a', stdin: 'b', stdin_base64: 'Yg==' }), [
+  assert.deepEqual(await refusalOf('exec', {}), ['missing_parameter', 'command'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a', argv: ['a'] }), ['invalid_parameter', 'command'])
+  assert.deepEqual(await refusalOf('exec', { argv: [] }), ['invalid_parameter', 'argv'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a', cwd: 'here' }), ['invalid_parameter', 'cwd'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a\0b' }), ['invalid_parameter', 'command'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a', timeout_ms: 0 }), ['invalid_parameter', 'timeout_ms'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a', env: { 'A=B': 'c' } }), ['invalid_parameter', 'env.A=B'])
+  assert.deepEqual(await refusalOf('exec', { command: 'a', stdin: 'b', stdin_base64: 'Yg==' }), [
     'invalid_parameter',
     'stdin',
   ])
-  assert.deepEqual(await refused('terminal', { action: 'write', data: 'x' }), ['missing_parameter', 'terminal_id'])
-  assert.deepEqual(await refused('terminal', { action: 'list', data: 'x' }), ['unknown_parameter', 'data'])
-  assert.deepEqual(await refused('terminal', { action: 'open', cols: 0 }), ['invalid_parameter', 'cols'])
-  assert.deepEqual(await refused('terminal', { action: 'open', shell: 'sh', argv: ['sh'] }), [
+  assert.deepEqual(await refusalOf('terminal', { action: 'write', data: 'x' }), ['missing_parameter', 'terminal_id'])
+  assert.deepEqual(await refusalOf('terminal', { action: 'list', data: 'x' }), ['unknown_parameter', 'data'])
+  assert.deepEqual(await refusalOf('terminal', { action: 'open', cols: 0 }), ['invalid_parameter', 'cols'])
+  assert.deepEqual(await refusalOf('terminal', { action: 'open', shell: 'sh', argv: ['sh'] }), [
     'invalid_parameter',
     'shell',
   ])
@@ -103,25 +103,25 @@ test('invalid calls are refused with the wrong field', async () => {
 
 test('an automation can run commands only where its author can', async () => {
   const { id } = await pairedComputer(alice)
-  const made = (person: Person, workspace_id: string) =>
+  const createAutomation = (person: Person, workspace_id: string) =>
     person.post('/automations', {
       workspace_id,
       name: 'Nightly',
       kind: 'webhook',
       action: { type: 'command', computer_id: id, command: 'true' },
     })
-  const stranger = await made(bob, team)
+  const stranger = await createAutomation(bob, team)
   assert.deepEqual([stranger.status, stranger.body.error.param], [404, 'action.computer_id'])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
-  assert.deepEqual(code(await made(bob, team)), [403, 'capability_denied'])
+  assert.deepEqual(code(await createAutomation(bob, team)), [403, 'capability_denied'])
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec'] })
-  const { data: hook } = (await made(bob, team)).body
+  const { data: hook } = (await createAutomation(bob, team)).body
   const { data: run } = (await bob.post(`/automations/${hook.id}/test-fire`)).body
-  const ended = await until(
+  const failedRun = await until(
     () => bob.get(`/automations/${hook.id}/runs`),
     ({ body }) => body.data[0].completed_at !== null,
   )
-  const [last] = ended.body.data
+  const [last] = failedRun.body.data
   assert.deepEqual([last.id, last.status, last.error.code], [run.id, 'failed', 'computer_offline'])
 })
 
@@ -142,13 +142,13 @@ test('a call waits for a computer that just lost its link and runs once', async 
   )
   const call = remove(id)
   assert.deepEqual(code(await alice.post(`/computers/${id}/test-connection`)), [409, 'computer_offline'])
-  let asked = 0
+  let calls = 0
   using _second = await linkUp(server.origin, credential, ({ op }) => {
-    if (op === 'fs.remove') asked++
+    if (op === 'fs.remove') calls++
     return removes()
   })
   const answer = await call
-  assert.deepEqual([answer.status, asked], [200, 1], answer.text)
+  assert.deepEqual([answer.status, calls], [200, 1], answer.text)
   assert.equal(await lostAt(id), null)
 })
 
@@ -162,14 +162,14 @@ test('calls don’t wait for computers that signed off or were lost long ago', a
   )
   assert.equal(await lostAt(id), null)
   assert.deepEqual(code(await remove(id)), [409, 'computer_offline'])
-  const running = { lifecycle: 'running', lost_ms: 5_000 } as const
-  assert.equal(comesWithin(running, 600_000), 15_000)
-  assert.equal(comesWithin({ ...running, lost_ms: 30_000 }, 600_000), 0)
+  const lostPlace = { lifecycle: 'running', lost_ms: 5_000 } as const
+  assert.equal(comesWithin(lostPlace, 600_000), 15_000)
+  assert.equal(comesWithin({ ...lostPlace, lost_ms: 30_000 }, 600_000), 0)
   // Lost while the server was down: expected back with it.
-  assert.equal(comesWithin({ ...running, lost_ms: 600_000 }, 2_000), 18_000)
-  assert.equal(comesWithin({ ...running, lost_ms: 86_400_000 }, 2_000), 0)
-  assert.equal(comesWithin({ ...running, lost_ms: null }, 2_000), 0)
-  assert.equal(comesWithin({ ...running, lifecycle: 'stopping' }, 2_000), 0)
+  assert.equal(comesWithin({ ...lostPlace, lost_ms: 600_000 }, 2_000), 18_000)
+  assert.equal(comesWithin({ ...lostPlace, lost_ms: 86_400_000 }, 2_000), 0)
+  assert.equal(comesWithin({ ...lostPlace, lost_ms: null }, 2_000), 0)
+  assert.equal(comesWithin({ ...lostPlace, lifecycle: 'stopping' }, 2_000), 0)
   assert.equal(comesWithin({ lifecycle: 'starting', lost_ms: null }, 600_000), 20_000)
 })
 

@@ -13,12 +13,12 @@ interface Away {
 /** Daemons retry at least every 15 s. */
 export const COMES_BACK_MS = 20_000
 /** Computers lost earlier don't return with the server. */
-const LOST_LATELY_MS = 3_600_000
+const MAX_LOST_MS = 3_600_000
 
 /** In milliseconds; 0 if the computer isn't expected back. `serverMs`: since this server started. */
 export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'lost_ms'>, serverMs: number): number {
   if (lifecycle === 'starting') return COMES_BACK_MS
-  if (lifecycle !== 'running' || lost_ms === null || lost_ms > LOST_LATELY_MS) return 0
+  if (lifecycle !== 'running' || lost_ms === null || lost_ms > MAX_LOST_MS) return 0
   return Math.max(0, COMES_BACK_MS - Math.min(lost_ms, serverMs))
 }
 

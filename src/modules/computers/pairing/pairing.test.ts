@@ -23,11 +23,11 @@ const pairing = async (more: object = {}, person: Person = alice) =>
   (await person.post('/computer-pairings', more)).body.data
 
 test('a machine pairs with its owner’s token', async () => {
-  const made = await alice.post('/computer-pairings', { name: 'Studio' })
-  assert.equal(made.status, 201)
-  const { token, code: typed, command, install_command, id, status, computer_id, expires_at } = made.body.data
+  const pairingResponse = await alice.post('/computer-pairings', { name: 'Studio' })
+  assert.equal(pairingResponse.status, 201)
+  const { token, code, command, install_command, id, status, computer_id, expires_at } = pairingResponse.body.data
   assert.match(token, /^ukp_[0-9A-Za-z]{43}$/)
-  assert.match(typed, /^[2-9A-Z]{4}-[2-9A-Z]{4}$/)
+  assert.match(code, /^[2-9A-Z]{4}-[2-9A-Z]{4}$/)
   // Users can see and remove capabilities before running the command.
   const allow = '--allow exec,terminal,fs_read,fs_write,ports,inference'
   assert.equal(command, `UK_PAIR_TOKEN=${token} uk computer run --url ${server.origin} ${allow}`)
@@ -36,9 +36,9 @@ test('a machine pairs with its owner’s token', async () => {
   const minutes = (Date.parse(expires_at) - Date.now()) / 60_000
   assert.ok(minutes > 9 && minutes <= 10)
 
-  const paired = await pair(token, { name: 'what the machine calls itself' })
-  assert.equal(paired.status, 201, paired.text)
-  const { computer, credential, server_url } = paired.body.data
+  const response = await pair(token, { name: 'what the machine calls itself' })
+  assert.equal(response.status, 201, response.text)
+  const { computer, credential, server_url } = response.body.data
   assert.match(credential, /^ukm_[0-9A-Za-z]{43}$/)
   assert.equal(server_url, server.origin)
   assert.deepEqual(computer.owner, { type: 'account', id: alice.id })
@@ -55,10 +55,10 @@ test('a machine pairs with its owner’s token', async () => {
   assert.equal((await bob.get(`/computers/${computer.id}`)).status, 404)
   assert.equal((await bob.get(`/computer-pairings/${id}`)).status, 404)
   // The credential identifies the machine but isn't an API key.
-  const known = await findMachine(server.app.engine.postgres.db, credential)
-  assert.ok(known)
-  assert.equal(known.computerId, computer.id)
-  assert.deepEqual(await findEndedLinks(server.app.engine.postgres.db, [{ ...known, epoch: 0 }]), [])
+  const machine = await findMachine(server.app.engine.postgres.db, credential)
+  assert.ok(machine)
+  assert.equal(machine.computerId, computer.id)
+  assert.deepEqual(await findEndedLinks(server.app.engine.postgres.db, [{ ...machine, epoch: 0 }]), [])
   assert.equal(await findMachine(server.app.engine.postgres.db, `${credential.slice(0, -1)}!`), null)
   const asKey = await server.stranger.get('/me', { authorization: `Bearer ${credential}` })
   assert.equal(asKey.status, 401)
@@ -72,24 +72,26 @@ test('a token works once, even for concurrent requests', async () => {
 })
 
 test('the typed code also pairs, in any spelling', async () => {
-  const { code: typed } = await pairing()
-  const paired = await pair(` ${typed.toLowerCase().replace('-', ' ')} `)
-  assert.equal(paired.status, 201, paired.text)
-  assert.equal(paired.body.data.computer.name, 'studio')
-  assert.deepEqual(code(await pair(typed)), [401, 'invalid_credentials'])
+  const { code: typedCode } = await pairing()
+  const response = await pair(` ${typedCode.toLowerCase().replace('-', ' ')} `)
+  assert.equal(response.status, 201, response.text)
+  assert.equal(response.body.data.computer.name, 'studio')
+  assert.deepEqual(code(await pair(typedCode)), [401, 'invalid_credentials'])
 })
 
 test('ten wrong codes end a pairing and its token, even when sent concurrently', async () => {
-  const made = await pairing()
-  const half = made.code.slice(0, 5)
-  const wrong = [...'23456789ABCDEFGH'].map((letter) => `${half}${letter.repeat(4)}`).filter((one) => one !== made.code)
+  const newPairing = await pairing()
+  const half = newPairing.code.slice(0, 5)
+  const wrong = [...'23456789ABCDEFGH']
+    .map((letter) => `${half}${letter.repeat(4)}`)
+    .filter((one) => one !== newPairing.code)
   const nine = await Promise.all(wrong.slice(0, 9).map((one) => pair(one)))
   assert.ok(nine.every((answer) => code(answer).join() === '401,invalid_credentials'))
-  assert.equal((await alice.get(`/computer-pairings/${made.id}`)).body.data.status, 'waiting')
+  assert.equal((await alice.get(`/computer-pairings/${newPairing.id}`)).body.data.status, 'waiting')
   await Promise.all(wrong.map((one) => pair(one)))
-  assert.equal((await alice.get(`/computer-pairings/${made.id}`)).body.data.status, 'expired')
-  assert.deepEqual(code(await pair(made.code)), [401, 'invalid_credentials'])
-  assert.deepEqual(code(await pair(made.token)), [410, 'link_expired'])
+  assert.equal((await alice.get(`/computer-pairings/${newPairing.id}`)).body.data.status, 'expired')
+  assert.deepEqual(code(await pair(newPairing.code)), [401, 'invalid_credentials'])
+  assert.deepEqual(code(await pair(newPairing.token)), [410, 'link_expired'])
 })
 
 test('a wrong token or code counts as a failed sign-in', async () => {
@@ -141,13 +143,13 @@ test('pairings of revoked keys or keys without the scope can’t be redeemed', a
 })
 
 test('tokens, codes and credentials aren’t stored in plain text', async () => {
-  const made = await pairing()
-  const { credential } = (await pair(made.token)).body.data
+  const newPairing = await pairing()
+  const { credential } = (await pair(newPairing.token)).body.data
   const { rows } = await server.app.engine.postgres.pool.query(
     `select to_jsonb(p)::text || coalesce((select string_agg(to_jsonb(c)::text, '') from computer_credentials c), '') as all
      from computer_pairings p where id = $1`,
-    [made.id],
+    [newPairing.id],
   )
-  for (const secret of [made.token, made.code, made.code.replace('-', ''), credential])
+  for (const secret of [newPairing.token, newPairing.code, newPairing.code.replace('-', ''), credential])
     assert.equal(rows[0].all.includes(secret), false)
 })

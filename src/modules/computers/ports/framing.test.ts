@@ -14,20 +14,20 @@ const stack = new AsyncDisposableStack()
 stack.use(server)
 after(() => stack.disposeAsync())
 
-interface Came {
+interface ReceivedRequest {
   fields: [name: string, value: string][]
   body: string
   /** Bytes after the end of the request. */
   rest: string
 }
-const came: Came[] = []
+const requests: ReceivedRequest[] = []
 /** The program's next response, as raw bytes. */
 let reply = ''
 let host: string
 let cookie: string
 
 /** Parses strictly. Null: incomplete. Without a length there is no body. */
-function read(text: string): Came | null {
+function parseRequest(text: string): ReceivedRequest | null {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return null
   const fields = text
@@ -38,7 +38,7 @@ function read(text: string): Came | null {
       line.slice(0, line.indexOf(':')).toLowerCase(),
       line.slice(line.indexOf(':') + 1).trim(),
     ])
-  const own = (name: string) => fields.find(([known]) => known === name)?.[1]
+  const own = (name: string) => fields.find(([field]) => field === name)?.[1]
   let rest = text.slice(end + 4)
   if (own('transfer-encoding') === 'chunked') {
     let body = ''
@@ -63,10 +63,10 @@ before(async () => {
     socket.on('error', () => {})
     socket.on('data', (part: Buffer) => {
       text += part.toString('latin1')
-      const request = read(text)
+      const request = parseRequest(text)
       if (request === null) return
       socket.removeAllListeners('data')
-      came.push(request)
+      requests.push(request)
       socket.end(reply)
     })
   })
@@ -79,9 +79,9 @@ before(async () => {
   const {
     pathname,
     search,
-    host: named,
+    host: hostName,
   } = new URL((await alice.post(`/computers/${id}/ports/${port}/ticket`, {})).body.data.url)
-  host = named
+  host = hostName
   cookie = await new Promise((resolve, reject) =>
     httpRequest(
       { host: '127.0.0.1', port: new URL(server.origin).port, path: pathname + search, headers: { host } },
@@ -120,32 +120,32 @@ test('`Connection` can’t remove a request’s length, so no body is parsed as 
     chunks: `Transfer-Encoding: chunked\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
   }
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-    for (const named of NAMED)
+    for (const fieldNames of NAMED)
       for (const [framing, rest] of Object.entries(framings)) {
-        came.length = 0
-        const what = `${method} by ${framing}, Connection: ${named}`
-        const answered = await send(
-          `${method} /x HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nContent-Type: text/plain\r\nX-Own: 1\r\nConnection: ${named}\r\n${named.includes('close') ? '' : 'Connection: close\r\n'}${rest}`,
+        requests.length = 0
+        const what = `${method} by ${framing}, Connection: ${fieldNames}`
+        const response = await send(
+          `${method} /x HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nContent-Type: text/plain\r\nX-Own: 1\r\nConnection: ${fieldNames}\r\n${fieldNames.includes('close') ? '' : 'Connection: close\r\n'}${rest}`,
         )
-        assert.match(answered, /^HTTP\/1\.1 200 /, what)
-        const [request] = came as [Came]
-        const values = (name: string) => request.fields.filter(([known]) => known === name).map(([, value]) => value)
+        assert.match(response, /^HTTP\/1\.1 200 /, what)
+        const [request] = requests as [ReceivedRequest]
+        const values = (name: string) => request.fields.filter(([field]) => field === name).map(([, value]) => value)
         assert.equal(values('content-length').length + values('transfer-encoding').length, 1, what)
-        assert.deepEqual([request.body, request.rest, came.length], [smuggled, '', 1], what)
+        assert.deepEqual([request.body, request.rest, requests.length], [smuggled, '', 1], what)
         assert.deepEqual([values('host'), values('content-type')], [[host], ['text/plain']], what)
         // Hop-by-hop headers aren't forwarded.
-        assert.equal(values('x-own').length, named.includes('X-Own') ? 0 : 1, what)
+        assert.equal(values('x-own').length, fieldNames.includes('X-Own') ? 0 : 1, what)
       }
 })
 
 test('a request without a body gets none', async () => {
   reply = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
   for (const method of ['GET', 'POST', 'DELETE']) {
-    came.length = 0
+    requests.length = 0
     await send(
       `${method} /x HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\nConnection: close, content-length\r\n\r\n`,
     )
-    const [{ body, rest }] = came as [Came]
+    const [{ body, rest }] = requests as [ReceivedRequest]
     assert.deepEqual([body, rest], ['', ''], method)
   }
 })
@@ -197,8 +197,8 @@ test('`Connection` can’t move the end of a response', async () => {
   ]
   for (const [method, head, body, status, text] of answers) {
     reply = head + body
-    const [came, said] = await ask(method)
-    assert.deepEqual([came, status === 502 ? '' : said], [status, text], head)
+    const [nextStatus, nextText] = await ask(method)
+    assert.deepEqual([nextStatus, status === 502 ? '' : nextText], [status, text], head)
     // The next response on the connection is intact.
     reply = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext'
     const [next, own] = await ask('GET')

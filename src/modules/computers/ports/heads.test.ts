@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { responseHead } from './heads.ts'
 
 test('programs can set cookies only for their own origin', () => {
-  const kept = (cookie: string): string | undefined => responseHead(['Set-Cookie', cookie])[1]
+  const cookieAfter = (cookie: string): string | undefined => responseHead(['Set-Cookie', cookie])[1]
   const own = 'a=1; Path=/x; HttpOnly; SameSite=Lax; Max-Age=60'
-  assert.equal(kept(own), own)
-  assert.equal(kept('a=b=c'), 'a=b=c')
+  assert.equal(cookieAfter(own), own)
+  assert.equal(cookieAfter('a=b=c'), 'a=b=c')
   for (const far of ['Domain=example.com', 'domain =example.com', ' \tDOMAIN\t= .example.com', 'Domain', 'future=1'])
-    assert.equal(kept(`a=1;${far};Path=/`), 'a=1;Path=/', far)
+    assert.equal(cookieAfter(`a=1;${far};Path=/`), 'a=1;Path=/', far)
   for (const ours of [
     'uk_session=x',
     '__Host-uk_session=x; Path=/',
@@ -19,5 +19,5 @@ test('programs can set cookies only for their own origin', () => {
     '=__Host-uk_preview=x',
     'uk_session',
   ])
-    assert.equal(kept(ours), undefined, ours)
+    assert.equal(cookieAfter(ours), undefined, ours)
 })

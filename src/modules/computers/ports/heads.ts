@@ -2,7 +2,7 @@
 import { OUR_COOKIE, OUR_KEY } from './admission.ts'
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1). */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -17,12 +17,12 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
 /**
  * `Connection` can't remove these (RFC 9110, 7.6.1). Without its length, a body would be parsed as the next request.
  */
-const KEPT =
+const PROTECTED_HEADERS =
   /^(host|content-.*|range|if-.*|accept.*|authorization|cookie2?|set-cookie2?|origin|referer|sec-.*|access-control-.*|cache-control|pragma|vary|etag|location|date|x-content-type-options|x-frame-options|www-authenticate)$/
 /** Set by proxies. The server sets its own values. */
-const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
+const PROXY_HEADERS = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
 /** Take effect outside the port's origin. */
-const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
+const CROSS_ORIGIN_HEADERS: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
 export interface RequestHead {
   method: string
@@ -42,7 +42,7 @@ export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Req
     const key = name.toLowerCase()
     if (key === 'transfer-encoding' && !hasLength) head.push('Transfer-Encoding', 'chunked')
     if (key === 'transfer-encoding' || key === 'content-length') hasLength = true
-    if (key === 'host' || OF_CONNECTION.has(key) || hopByHop.has(key) || OF_PROXIES.test(key)) continue
+    if (key === 'host' || HOP_BY_HOP.has(key) || hopByHop.has(key) || PROXY_HEADERS.test(key)) continue
     if (key === 'authorization' && OUR_KEY.test(value.replace(/^Bearer +/i, ''))) continue
     if (key === 'x-api-key' && OUR_KEY.test(value)) continue
     const headerValue = key === 'cookie' ? withoutOurs(value) : value
@@ -68,7 +68,7 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
   const head: string[] = []
   for (const [name, value] of fields(rawHeaders)) {
     const key = name.toLowerCase()
-    if (OF_CONNECTION.has(key) || hopByHop.has(key) || TOO_FAR.has(key)) continue
+    if (HOP_BY_HOP.has(key) || hopByHop.has(key) || CROSS_ORIGIN_HEADERS.has(key)) continue
     const headerValue = key === 'set-cookie' ? ownCookie(value) : value
     if (headerValue !== null) head.push(name, headerValue)
   }
@@ -76,7 +76,7 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
 }
 
 /** RFC 6265, 5.2, and its successor. `Domain` would widen the cookie. */
-const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
+const ALLOWED_ATTRIBUTES = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
 
 /** Null: could pass for ours. Browsers send a nameless cookie as its bare value. */
 function ownCookie(value: string): string | null {
@@ -84,7 +84,7 @@ function ownCookie(value: string): string | null {
   const [, name, rest] = /^([^=]*)=?(.*)$/s.exec(pair!)!
   const cookieName = name!.trim() === '' ? rest!.split('=')[0]! : name!
   if (OUR_COOKIE.test(cookieName.trim())) return null
-  return [pair, ...attributes.filter((one) => HARMLESS.test(one.split('=')[0]!.trim()))].join(';')
+  return [pair, ...attributes.filter((one) => ALLOWED_ATTRIBUTES.test(one.split('=')[0]!.trim()))].join(';')
 }
 
 function* fields(raw: readonly string[]): Generator<[string, string]> {
@@ -95,6 +95,7 @@ function connectionNames(raw: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const [name, value] of fields(raw))
     if (name.toLowerCase() === 'connection')
-      for (const one of value.split(',').map((word) => word.trim().toLowerCase())) if (!KEPT.test(one)) names.add(one)
+      for (const one of value.split(',').map((word) => word.trim().toLowerCase()))
+        if (!PROTECTED_HEADERS.test(one)) names.add(one)
   return names
 }

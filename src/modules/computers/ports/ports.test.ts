@@ -24,11 +24,11 @@ let id: string
 /** The port of the program on the computer. */
 let port: number
 /** Requests received by the program, newest last. */
-const came: IncomingMessage[] = []
+const requests: IncomingMessage[] = []
 
 before(async () => {
   const program = createServer((request, response) => {
-    came.push(request)
+    requests.push(request)
     const { url } = request
     if (url === '/slow') return void response.write('begun')
     if (url === '/broken') return void request.socket.end('nonsense\r\n\r\n')
@@ -47,7 +47,7 @@ before(async () => {
   })
   const sockets = new WebSocketServer({ server: program })
   sockets.on('connection', (socket, request) => {
-    came.push(request)
+    requests.push(request)
     socket.on('message', (data) => socket.send(`heard ${String(data)}`))
   })
   await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve))
@@ -67,7 +67,7 @@ const code = ({ status, body }: { status: number; body: { error?: { code?: strin
 const ticketOf = (who: Caller, of = port) => who.post(`/computers/${id}/ports/${of}/ticket`, {})
 const hostOf = (origin: string, of = port) => `p${of}-${id.toLowerCase()}.localhost:${new URL(origin).port}`
 
-interface Said {
+interface PreviewResponse {
   status: number
   headers: IncomingMessage['headers']
   text: string
@@ -82,7 +82,7 @@ function ask(
     of = port,
     origin = server.origin,
   }: { headers?: Record<string, string>; method?: string; body?: string; of?: number; origin?: string } = {},
-): Promise<Said> {
+): Promise<PreviewResponse> {
   return new Promise((resolve, reject) => {
     const out = httpRequest(
       {
@@ -104,9 +104,9 @@ function ask(
   })
 }
 async function enter(who: Caller, of = port): Promise<string> {
-  const made = await ticketOf(who, of)
-  assert.equal(made.status, 201, made.text)
-  const { pathname, search } = new URL(made.body.data.url)
+  const response = await ticketOf(who, of)
+  assert.equal(response.status, 201, response.text)
+  const { pathname, search } = new URL(response.body.data.url)
   const entered = await ask(pathname + search, { of })
   assert.deepEqual([entered.status, entered.headers.location], [303, '/'], entered.text)
   return entered.headers['set-cookie']![0]!
@@ -146,8 +146,11 @@ test('a port has a program, a label and an origin, and the label outlives the pr
   const there = await row(port)
   assert.deepEqual([there.status, there.label, there.pid], ['listening', null, process.pid])
   assert.equal(there.url, `http://${hostOf(server.origin)}/`)
-  const named = await alice.patch(`/computers/${id}/ports`, { port, label: 'The app' })
-  assert.deepEqual([named.status, named.body.data.label, named.body.data.status], [200, 'The app', 'listening'])
+  const response = await alice.patch(`/computers/${id}/ports`, { port, label: 'The app' })
+  assert.deepEqual(
+    [response.status, response.body.data.label, response.body.data.status],
+    [200, 'The app', 'listening'],
+  )
   const closed = await alice.patch(`/computers/${id}/ports`, { port: 9, label: 'Later' })
   assert.deepEqual([closed.body.data.status, closed.body.data.process], ['closed', null])
   assert.equal((await row(9)).label, 'Later')
@@ -161,9 +164,9 @@ test('a port has a program, a label and an origin, and the label outlives the pr
 })
 
 test('a ticket opens one port of one computer once, and its cookie works nowhere else', async () => {
-  const made = await ticketOf(alice)
-  const { pathname, search } = new URL(made.body.data.url)
-  assert.ok(Date.parse(made.body.data.expires_at) - Date.now() <= 60_000)
+  const response = await ticketOf(alice)
+  const { pathname, search } = new URL(response.body.data.url)
+  assert.ok(Date.parse(response.body.data.expires_at) - Date.now() <= 60_000)
   assert.equal((await ask(pathname + search, { of: port + 1 })).status, 410)
   const entered = await ask(pathname + search)
   const set = entered.headers['set-cookie']![0]!
@@ -213,7 +216,7 @@ test('the program serves every path of a preview and never gets the platform’s
     },
   })
   assert.equal(answer.status, 200)
-  const { headers, rawHeaders, url } = came.at(-1)!
+  const { headers, rawHeaders, url } = requests.at(-1)!
   assert.equal(url, '/x?y=1')
   assert.deepEqual(
     [
@@ -230,7 +233,7 @@ test('the program serves every path of a preview and never gets the platform’s
   assert.ok(!rawHeaders.join().includes(key.key))
   // The program's own `Authorization` passes through.
   await ask('/x', { headers: { cookie, authorization: 'Bearer theirs' } })
-  assert.equal(came.at(-1)!.headers.authorization, 'Bearer theirs')
+  assert.equal(requests.at(-1)!.headers.authorization, 'Bearer theirs')
   const body = 'x'.repeat(3_000_000)
   assert.equal((await ask('/echo', { method: 'POST', body, headers: { cookie } })).text.length, body.length)
   assert.deepEqual((await ask('/cookies', { headers: { cookie } })).headers['set-cookie'], ['own=1; Path=/'])
@@ -257,10 +260,10 @@ test('an unresponsive port shows an error page, or text for clients that don’t
 })
 
 test('a ticket for a closed port is rejected with the list of open ports', async () => {
-  const refused = await ticketOf(alice, 9)
-  assert.deepEqual(code(refused), [409, 'invalid_state'], refused.text)
-  assert.match(refused.body.error.message, /^Nothing is listening on port 9 of the computer/)
-  assert.ok(refused.body.error.details.listening.length > 0)
+  const refusal = await ticketOf(alice, 9)
+  assert.deepEqual(code(refusal), [409, 'invalid_state'], refusal.text)
+  assert.match(refusal.body.error.message, /^Nothing is listening on port 9 of the computer/)
+  assert.ok(refusal.body.error.details.listening.length > 0)
 })
 
 test('members with the capability see a port; viewers, strangers and former members don’t', async () => {
@@ -277,32 +280,35 @@ test('members with the capability see a port; viewers, strangers and former memb
       headers: { ...headers, host: hostOf(server.origin) },
     })
     socket.on('open', () => socket.send('hi'))
-    const heard = new Promise<string>((resolve) => socket.on('message', (data) => resolve(String(data))))
-    return { heard, closed: new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve())) }
+    const firstMessage = new Promise<string>((resolve) => socket.on('message', (data) => resolve(String(data))))
+    return {
+      heard: firstMessage,
+      closed: new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve())),
+    }
   })
-  for (const { heard } of open) assert.equal(await heard, 'heard hi')
+  for (const { heard: firstMessage } of open) assert.equal(await firstMessage, 'heard hi')
   const slow = ask('/slow', { headers: { cookie } }).then(
     () => 'whole',
     () => 'broken off',
   )
-  await until(async () => came.some(({ url }) => url === '/slow'), Boolean)
+  await until(async () => requests.some(({ url }) => url === '/slow'), Boolean)
   await alice.delete(`/computers/${id}/exposures/${team}`)
   assert.equal((await ask('/', { headers: { cookie } })).status, 404)
   await Promise.all(open.map(({ closed }) => closed))
   assert.equal(await slow, 'broken off')
-  const refused = new WebSocket(`ws://127.0.0.1:${new URL(server.origin).port}/socket`, {
+  const rejectedSocket = new WebSocket(`ws://127.0.0.1:${new URL(server.origin).port}/socket`, {
     headers: { cookie, host: hostOf(server.origin) },
   })
   const status = await new Promise((resolve) =>
-    refused.on('error', () => {}).on('unexpected-response', (_, response) => resolve(response.statusCode)),
+    rejectedSocket.on('error', () => {}).on('unexpected-response', (_, response) => resolve(response.statusCode)),
   )
   assert.equal(status, 404)
 })
 
 test('revoking a key ends the previews it opened', async () => {
   const key = await alice.key({ scopes: ['computer:read'] })
-  const made = await key.post(`/computers/${id}/ports/${port}/ticket`, {})
-  const { pathname, search } = new URL(made.body.data.url)
+  const response = await key.post(`/computers/${id}/ports/${port}/ticket`, {})
+  const { pathname, search } = new URL(response.body.data.url)
   const cookie = cookieOf((await ask(pathname + search)).headers['set-cookie']![0]!)
   assert.equal((await ask('/', { headers: { cookie } })).status, 200)
   await alice.delete(`/api-keys/${key.keyId}`)

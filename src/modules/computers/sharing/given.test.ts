@@ -91,38 +91,38 @@ test('a transferred computer serves no mapped model until its new owner maps it'
     data.map((one: { name: string; mapping: string | null }) => [one.name, one.mapping]),
     [['tiny', null]],
   )
-  const told = (await bob.get(`/audit?subject_id=${trap.id}`)).body.data
-  const { details } = told.find(({ action }: { action: string }) => action === 'computer.transferred')
+  const auditEntries = (await bob.get(`/audit?subject_id=${trap.id}`)).body.data
+  const { details } = auditEntries.find(({ action }: { action: string }) => action === 'computer.transferred')
   assert.deepEqual(details.unmapped, ['tiny'])
   assert.deepEqual(await map(bob, trap, 'openai/gpt-5-mini'), [200, 'openai/gpt-5-mini'])
   assert.equal(await answers(bob, 'openai/gpt-5-mini'), 'Trap')
 })
 
 test('in a workspace, only admins map models, as they add providers', async () => {
-  const paired = await box(mallory, 'Paired', null, team)
-  const given = await box(mallory, 'Given')
-  assert.deepEqual(await map(mallory, given, 'openai/gpt-5'), [200, 'openai/gpt-5'])
-  assert.equal((await mallory.post(`/computers/${given.id}/transfer`, { workspace_id: team })).status, 200)
+  const teamComputer = await box(mallory, 'Paired', null, team)
+  const gift = await box(mallory, 'Given')
+  assert.deepEqual(await map(mallory, gift, 'openai/gpt-5'), [200, 'openai/gpt-5'])
+  assert.equal((await mallory.post(`/computers/${gift.id}/transfer`, { workspace_id: team })).status, 200)
   const bobs = await bob.key({ workspace_id: team })
   assert.equal(await answers(bobs, 'openai/gpt-5'), 404)
   const dave = await server.person('Dave')
   const elsewhere = await alice.key({ workspace_id: alice.workspaceId })
-  for (const one of [paired, given]) {
+  for (const one of [teamComputer, gift]) {
     assert.deepEqual(await map(mallory, one, 'openai/gpt-5'), [403, 'insufficient_role'])
     assert.deepEqual(await map(dave, one, 'openai/gpt-5'), [404, 'not_found'])
     assert.deepEqual(await map(elsewhere, one, 'openai/gpt-5'), [404, 'not_found'])
   }
-  assert.deepEqual(await map(alice, paired, 'openai/gpt-5'), [200, 'openai/gpt-5'])
+  assert.deepEqual(await map(alice, teamComputer, 'openai/gpt-5'), [200, 'openai/gpt-5'])
   assert.equal(await answers(bobs, 'openai/gpt-5'), 'Paired')
-  assert.deepEqual(await map(alice, paired, null), [200, null])
+  assert.deepEqual(await map(alice, teamComputer, null), [200, null])
 })
 
 test('another user’s computer can’t take over the name of your local model', async () => {
   await box(alice, 'Own', DIGEST)
-  const lent = await box(mallory, 'Lent', DIGEST)
-  await mallory.post(`/computers/${lent.id}/exposures`, { workspace_id: team, capabilities: ['inference'] })
-  const given = await box(mallory, 'Gift', DIGEST)
-  await mallory.post(`/computers/${given.id}/transfer`, { user_id: alice.id })
+  const lentComputer = await box(mallory, 'Lent', DIGEST)
+  await mallory.post(`/computers/${lentComputer.id}/exposures`, { workspace_id: team, capabilities: ['inference'] })
+  const gift = await box(mallory, 'Gift', DIGEST)
+  await mallory.post(`/computers/${gift.id}/transfer`, { user_id: alice.id })
   assert.equal(await answers(alice, 'local/gift/tiny'), 'Gift', 'by its own name it answers')
   for (let i = 0; i < 8; i++) assert.equal(await answers(alice, 'local/tiny'), 'Own')
 })
@@ -145,10 +145,10 @@ test('models of different lenders with the same name must be called by computer'
   await lend(erin, mill)
   await lend(erin, forge)
   const doras = await dora.key({ workspace_id: guild })
-  const answered = new Set<string | number>()
+  const responders = new Set<string | number>()
   // One lender's machines share a model.
-  for (let i = 0; i < 20 && answered.size < 2; i++) answered.add(await answers(doras, 'local/tiny'))
-  assert.deepEqual([...answered].toSorted(), ['Forge', 'Mill'])
+  for (let i = 0; i < 20 && responders.size < 2; i++) responders.add(await answers(doras, 'local/tiny'))
+  assert.deepEqual([...responders].toSorted(), ['Forge', 'Mill'])
   assert.deepEqual(await map(erin, mill, 'openai/gpt-5-nano'), [200, 'openai/gpt-5-nano'])
   assert.equal(await answers(doras, 'openai/gpt-5-nano'), 'Mill')
 
@@ -181,6 +181,6 @@ test('machines of two workspaces don’t form one model', async () => {
   assert.equal(await answers(fay, 'local/loom/tiny'), 'Loom')
   // Within the workspace, the name works.
   const { owner } = (await gwen.get(`/computers/${loom.id}`)).body.data
-  const held = await fay.key({ workspace_id: owner.id })
-  for (let i = 0; i < 8; i++) assert.equal(await answers(held, 'local/tiny'), 'Loom')
+  const workspaceKey = await fay.key({ workspace_id: owner.id })
+  for (let i = 0; i < 8; i++) assert.equal(await answers(workspaceKey, 'local/tiny'), 'Loom')
 })

@@ -29,29 +29,29 @@ test('concurrent transfers can’t exceed a workspace’s limit of cloud compute
   const boxes = await Promise.all([1, 2, 3].map(() => elsewhere('h', 'stopped')))
   const give = (id: string) => alice.post(`/computers/${id}/transfer`, { workspace_id: team })
   const answers = await Promise.all(boxes.map(give))
-  const said = answers.map(({ status, body }) => body.error?.code ?? status)
-  assert.deepEqual(said.toSorted(), [200, 'limit_reached', 'limit_reached'])
-  const there = boxes[said.indexOf(200)]!
+  const codes = answers.map(({ status, body }) => body.error?.code ?? status)
+  assert.deepEqual(codes.toSorted(), [200, 'limit_reached', 'limit_reached'])
+  const there = boxes[codes.indexOf(200)]!
   assert.equal((await give(there)).status, 200, 'it is there')
   const { id } = await pairedComputer(alice)
   assert.equal((await give(id)).status, 200, 'machines that were paired count by themselves')
 })
 
 test('a computer on a lost host can’t be started or stopped but can be deleted', async () => {
-  const [stopped, running] = [await elsewhere('gone', 'stopped'), await elsewhere('gone', 'running')]
+  const [stoppedId, runningId] = [await elsewhere('gone', 'stopped'), await elsewhere('gone', 'running')]
   const ask = async (id: string, verb: string) => {
     const { status, body } = await alice.post(`/computers/${id}/${verb}`)
     return [status, body.error?.code ?? body.data.lifecycle]
   }
-  assert.deepEqual(await ask(stopped, 'start'), [409, 'invalid_state'])
-  assert.deepEqual(await ask(running, 'stop'), [409, 'invalid_state'])
-  assert.deepEqual(await ask(running, 'start'), [200, 'running'])
-  assert.equal((await alice.get(`/computers/${stopped}`)).body.data.lifecycle, 'stopped')
-  assert.equal((await alice.delete(`/computers/${running}`)).status, 200)
+  assert.deepEqual(await ask(stoppedId, 'start'), [409, 'invalid_state'])
+  assert.deepEqual(await ask(runningId, 'stop'), [409, 'invalid_state'])
+  assert.deepEqual(await ask(runningId, 'start'), [200, 'running'])
+  assert.equal((await alice.get(`/computers/${stoppedId}`)).body.data.lifecycle, 'stopped')
+  assert.equal((await alice.delete(`/computers/${runningId}`)).status, 200)
   // A server on that host starts.
   const { pool } = server.app.engine.postgres
   await pool.query(
     `insert into leases (name, holder, expires_at) select 'cloud_computers.gone', id, now() + interval '1 min' from processes limit 1`,
   )
-  assert.deepEqual(await ask(stopped, 'start'), [200, 'starting'])
+  assert.deepEqual(await ask(stoppedId, 'start'), [200, 'starting'])
 })

@@ -18,9 +18,9 @@ const expose = (id: string, capabilities: string[], workspace_id = team) =>
 test('exposing a computer: members get the capabilities, viewers see it, strangers don’t', async () => {
   const { id } = await pairedComputer(alice)
   assert.equal((await bob.get(`/computers/${id}`)).status, 404)
-  const made = await expose(id, ['terminal', 'exec', 'exec'])
-  assert.equal(made.status, 201, made.text)
-  assert.deepEqual(made.body.data.capabilities, ['exec', 'terminal'])
+  const response = await expose(id, ['terminal', 'exec', 'exec'])
+  assert.equal(response.status, 201, response.text)
+  assert.deepEqual(response.body.data.capabilities, ['exec', 'terminal'])
   assert.deepEqual(code(await expose(id, ['exec'])), [409, 'already_exists'])
 
   const { data: bobs } = (await bob.get(`/computers/${id}`)).body
@@ -71,12 +71,12 @@ test('capabilities are limited by scopes and by what the machine allows', async 
 
 test('a workspace-limited key reaches only that workspace’s computers', async () => {
   const { id } = await pairedComputer(alice)
-  const held = await alice.key({ workspace_id: team })
-  assert.equal((await held.get(`/computers/${id}`)).status, 404)
-  assert.deepEqual(ids(await held.get('/computers?owner=me')), [])
+  const workspaceKey = await alice.key({ workspace_id: team })
+  assert.equal((await workspaceKey.get(`/computers/${id}`)).status, 404)
+  assert.deepEqual(ids(await workspaceKey.get('/computers?owner=me')), [])
   await expose(id, ['exec'])
-  assert.deepEqual((await held.get(`/computers/${id}`)).body.data.my_capabilities, ['exec'])
-  assert.deepEqual(code(await held.patch(`/computers/${id}`, { name: 'x' })), [403, 'insufficient_role'])
+  assert.deepEqual((await workspaceKey.get(`/computers/${id}`)).body.data.my_capabilities, ['exec'])
+  assert.deepEqual(code(await workspaceKey.patch(`/computers/${id}`, { name: 'x' })), [403, 'insufficient_role'])
   const { id: other } = (await alice.post('/workspaces', { name: 'Other' })).body.data
   assert.equal((await (await alice.key({ workspace_id: other })).get(`/computers/${id}`)).status, 404)
 })
@@ -130,9 +130,12 @@ test('a transfer removes all exposures, and only the owner can transfer', async 
   assert.deepEqual(code(await alice.post(`/computers/${id}/transfer`, both)), [400, 'invalid_parameter'])
   const dave = await server.person('Dave')
   assert.equal((await alice.post(`/computers/${id}/transfer`, { user_id: dave.id })).status, 404)
-  const given = await alice.post(`/computers/${id}/transfer`, { user_id: bob.id })
-  assert.equal(given.status, 200, given.text)
-  assert.deepEqual([given.body.data.owner, given.body.data.my_capabilities], [{ type: 'account', id: bob.id }, []])
+  const response = await alice.post(`/computers/${id}/transfer`, { user_id: bob.id })
+  assert.equal(response.status, 200, response.text)
+  assert.deepEqual(
+    [response.body.data.owner, response.body.data.my_capabilities],
+    [{ type: 'account', id: bob.id }, []],
+  )
   assert.equal((await alice.get(`/computers/${id}`)).status, 404)
   assert.equal((await vera.get(`/computers/${id}`)).status, 404)
   assert.deepEqual((await bob.get(`/computers/${id}`)).body.data.exposures, [])
@@ -168,7 +171,7 @@ test('deleting a workspace deletes its computers and exposures', async () => {
 
 test('everyone with access gets a computer’s events, and they are audited', async () => {
   const events = readEvents(bob, `/realtime/subscribe?channels=workspace:${team}`)
-  const heard: string[] = []
+  const eventTypes: string[] = []
   assert.equal((await events.next()).value?.event, 'subscribed')
   const { id } = await pairedComputer(alice)
   await expose(id, ['exec'])
@@ -177,12 +180,12 @@ test('everyone with access gets a computer’s events, and they are audited', as
   await alice.patch(`/computers/${id}`, { name: 'Unheard' })
   await expose(id, ['terminal'])
   await alice.delete(`/computers/${id}`)
-  while (heard.at(-1) !== 'computer.deleted') {
+  while (eventTypes.at(-1) !== 'computer.deleted') {
     const { value } = await events.next()
-    if (value?.data?.resource?.id === id) heard.push(value.data.type)
+    if (value?.data?.resource?.id === id) eventTypes.push(value.data.type)
   }
   await events.return()
-  assert.deepEqual(heard, [
+  assert.deepEqual(eventTypes, [
     'computer.exposed',
     'computer.updated',
     'computer.withdrawn',
@@ -202,12 +205,12 @@ test('everyone with access gets a computer’s events, and they are audited', as
 
 test('pages of computers are stable, newest first', async () => {
   const erin = await server.person('Erin')
-  const made = []
-  for (let i = 0; i < 5; i++) made.push((await pairedComputer(erin, { name: `Box ${i}` })).id)
+  const computerIds = []
+  for (let i = 0; i < 5; i++) computerIds.push((await pairedComputer(erin, { name: `Box ${i}` })).id)
   const first = await erin.get('/computers?limit=2')
   const { next_cursor: cursor } = first.body.pagination
   const second = await erin.get(`/computers?limit=100&cursor=${cursor}`)
-  assert.deepEqual([...ids(first), ...ids(second)], made.toReversed())
+  assert.deepEqual([...ids(first), ...ids(second)], computerIds.toReversed())
   assert.deepEqual(code(await erin.get(`/computers?owner=me&cursor=${cursor}`)), [400, 'invalid_cursor'])
 })
 
@@ -219,7 +222,7 @@ test('only users with access find a computer by name', async () => {
   }
   await until(
     () => find(alice),
-    (found) => found.length === 1,
+    (results) => results.length === 1,
   )
   assert.deepEqual(await find(alice), [id])
   assert.deepEqual(await find(bob), [])
@@ -232,6 +235,6 @@ test('only users with access find a computer by name', async () => {
   await alice.delete(`/computers/${id}`)
   await until(
     () => find(alice),
-    (found) => found.length === 0,
+    (results) => results.length === 0,
   )
 })

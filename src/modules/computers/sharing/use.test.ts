@@ -25,15 +25,15 @@ let bob: Person
 
 before(async () => {
   home = daemonHome()
-  const paired = await pairedComputer(alice)
-  id = paired.id
+  const pairing = await pairedComputer(alice)
+  id = pairing.id
   const keeper = home.keeper()
   const answer = keeper.answer.bind(keeper)
   keeper.answer = (op, input, ...rest) => {
     if (op === 'terminal.read') readers.add((input as Input<'terminal.read'>).terminal_id)
     return answer(op, input, ...rest)
   }
-  daemon = await runDaemonAt(home, server.origin, paired, { keeper })
+  daemon = await runDaemonAt(home, server.origin, pairing, { keeper })
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   bob = await server.person('Bob')
   team = await teamOf(alice, [[bob, 'member']])
@@ -51,7 +51,7 @@ async function grant(capabilities: readonly string[]): Promise<void> {
   if (changed.status === 404) assert.equal((await alice.post(at, { workspace_id: team, capabilities })).status, 201)
 }
 
-const told = ({ status, body }: Answer): string =>
+const outcomeOf = ({ status, body }: Answer): string =>
   status < 400 ? 'allowed' : `${status} ${body.error?.code ?? body.error?.type}`
 function attached(
   who: Caller,
@@ -67,7 +67,7 @@ function attached(
       let text = ''
       response.on('data', (part: Buffer) => (text += String(part)))
       response.on('end', () =>
-        resolve({ status: told({ status: response.statusCode!, body: JSON.parse(text) } as Answer) }),
+        resolve({ status: outcomeOf({ status: response.statusCode!, body: JSON.parse(text) } as Answer) }),
       )
     })
   })
@@ -77,16 +77,16 @@ function attached(
 const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, terminal_id: string): Promise<string> }> = {
   'a command': {
     needs: 'exec',
-    ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true' })),
+    ask: async (who) => outcomeOf(await who.post(`/computers/${id}/exec`, { command: 'true' })),
   },
   'a followed command': {
     needs: 'exec',
     ask: async (who) =>
-      told(await who.post(`/computers/${id}/exec`, { command: 'true' }, { accept: 'text/event-stream' })),
+      outcomeOf(await who.post(`/computers/${id}/exec`, { command: 'true' }, { accept: 'text/event-stream' })),
   },
   'a background command': {
     needs: 'exec',
-    ask: async (who) => told(await who.post(`/computers/${id}/exec`, { command: 'true', background: true })),
+    ask: async (who) => outcomeOf(await who.post(`/computers/${id}/exec`, { command: 'true', background: true })),
   },
   ...Object.fromEntries(
     Object.entries({
@@ -102,7 +102,7 @@ const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, termin
         needs: 'terminal' as const,
         ask: async (who: Caller, terminal_id: string) => {
           const of = action === 'open' || action === 'list' ? {} : { terminal_id }
-          return told(await who.post(`/computers/${id}/terminal`, { action, ...of, ...more }))
+          return outcomeOf(await who.post(`/computers/${id}/terminal`, { action, ...of, ...more }))
         },
       },
     ]),
@@ -117,11 +117,11 @@ const WAYS: Record<string, { needs: 'exec' | 'terminal'; ask(who: Caller, termin
   },
   'a ticket to a terminal': {
     needs: 'terminal',
-    ask: async (who, terminal_id) => told(await who.post(`/computers/${id}/terminals/${terminal_id}/ticket`, {})),
+    ask: async (who, terminal_id) => outcomeOf(await who.post(`/computers/${id}/terminals/${terminal_id}/ticket`, {})),
   },
 }
 
-const opened = async (argv: readonly string[] = ['cat']): Promise<string> => {
+const openTerminal = async (argv: readonly string[] = ['cat']): Promise<string> => {
   const { status, body, text } = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv })
   assert.equal(status, 200, text)
   return body.data.terminal_id
@@ -137,8 +137,8 @@ test('every kind of caller gets exactly the granted capabilities in every way of
     await person.post('/invitations/accept', { token })
   }
   const former = await eve.key({ workspace_id: team })
-  const asGranted = (needs: string, granted: readonly string[]): string =>
-    granted.length === 0 ? '404 not_found' : granted.includes(needs) ? 'allowed' : '403 capability_denied'
+  const asGranted = (needs: string, capabilities: readonly string[]): string =>
+    capabilities.length === 0 ? '404 not_found' : capabilities.includes(needs) ? 'allowed' : '403 capability_denied'
   const unknown = (): string => '404 not_found'
   const callers: [string, Caller, typeof asGranted][] = [
     ['its owner', alice, () => 'allowed'],
@@ -153,20 +153,20 @@ test('every kind of caller gets exactly the granted capabilities in every way of
       await alice.key({ workspace_id: (await alice.post('/workspaces', { name: 'Else' })).body.data.id }),
       unknown,
     ],
-    ['a viewer', vera, (_, granted) => (granted.length === 0 ? '404 not_found' : '403 insufficient_role')],
+    ['a viewer', vera, (_, capabilities) => (capabilities.length === 0 ? '404 not_found' : '403 insufficient_role')],
     ['a former member', eve, unknown],
     ['a former member’s key', former, unknown],
     ['a stranger', carol, unknown],
   ]
   assert.equal((await alice.delete(`/workspaces/${team}/members/${eve.id}`)).status, 200)
-  const terminal_id = await opened()
+  const terminal_id = await openTerminal()
   const wrong: string[] = []
-  for (const granted of [[], ['exec'], ['terminal'], ['exec', 'terminal'], ['fs_read']]) {
-    await grant(granted)
-    for (const [who, by, wanted] of callers)
+  for (const capabilities of [[], ['exec'], ['terminal'], ['exec', 'terminal'], ['fs_read']]) {
+    await grant(capabilities)
+    for (const [who, by, expected] of callers)
       for (const [way, { needs, ask }] of Object.entries(WAYS)) {
-        const [found, right] = [await ask(by, terminal_id), wanted(needs, granted)]
-        if (found !== right) wrong.push(`${who}, ${way}, granted ${granted.join()}: ${found}, not ${right}`)
+        const [outcome, right] = [await ask(by, terminal_id), expected(needs, capabilities)]
+        if (outcome !== right) wrong.push(`${who}, ${way}, granted ${capabilities.join()}: ${outcome}, not ${right}`)
       }
   }
   assert.deepEqual(wrong, [])
@@ -189,7 +189,7 @@ const isRead = (terminal_id: string): Promise<unknown> => until(async () => read
 const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
   async 'a foreground command'(who) {
     const { command, runs } = lasting()
-    const ends = who.post(`/computers/${id}/exec`, { command }).then(told)
+    const ends = who.post(`/computers/${id}/exec`, { command }).then(outcomeOf)
     await runs()
     return { ends }
   },
@@ -222,16 +222,16 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
     return { ends }
   },
   async 'a live terminal'(who) {
-    const terminal_id = await opened()
+    const terminal_id = await openTerminal()
     const { closed, status } = await attached(who, terminal_id)
     assert.equal(status, 'allowed')
     return { ends: closed!.then(String) }
   },
   async 'a waiting terminal read'(who) {
-    const terminal_id = await opened()
+    const terminal_id = await openTerminal()
     const ends = who
       .post(`/computers/${id}/terminal`, { action: 'read', terminal_id, from: 0, wait_ms: 30_000 })
-      .then(told)
+      .then(outcomeOf)
     await isRead(terminal_id)
     return { ends }
   },
@@ -261,18 +261,18 @@ for (const [loss, lose] of Object.entries(LOSSES))
         Object.entries(LASTING).map(async ([what, begin]) => ({ what, ...(await begin(caller(origin, key.headers))) })),
       ),
     )
-    const owners = await attached(alice, await opened())
+    const owners = await attached(alice, await openTerminal())
     await lose({ key })
     // A completed use would report 200 or never end.
-    const ended = await Promise.all(uses.map(async ({ what, ends }) => ({ what, how: await ends })))
-    for (const { what, how } of ended)
+    const outcomes = await Promise.all(uses.map(async ({ what, ends }) => ({ what, how: await ends })))
+    for (const { what, how } of outcomes)
       assert.match(how, /^(40[134] |told|cut|1008|not_found|capability_denied|insufficient_role)/, `${what}: ${how}`)
     // The owner keeps access.
-    let shown = ''
+    let output = ''
     const echo = new Promise((resolve) =>
       owners.socket!.on('message', (data: Buffer, binary) => {
-        if (binary) shown += data.toString()
-        if (shown.includes('still mine')) resolve('still mine')
+        if (binary) output += data.toString()
+        if (output.includes('still mine')) resolve('still mine')
       }),
     )
     owners.socket!.send(Buffer.from('still mine\r'))
@@ -285,9 +285,9 @@ test('an agent’s commands and terminal reads end when its user loses permissio
   const policies = tools({ 'computers.exec': 'allow', 'computers.terminal': 'allow' })
   const agent = { name: 'Operator', model: 'sim/script', workspace_id: team, tools: policies }
   const { id: agent_id } = (await alice.post('/agents', agent)).body.data
-  const terminal_id = await opened()
+  const terminal_id = await openTerminal()
   const { command, runs } = lasting()
-  for (const [begun, input, next] of [
+  for (const [firstTool, input, next] of [
     [runs, call('computers_exec', { id, command }), call('computers_exec', { id, command: 'echo still' })],
     [
       () => isRead(terminal_id),
@@ -303,14 +303,14 @@ test('an agent’s commands and terminal reads end when its user loses permissio
     for await (const { event } of readEvents(bob, `/chats/${chat}/messages/stream`, { body: { content } })) {
       last = event
       if (event !== 'tool_call.started' || ++calls !== 2) continue
-      await begun()
+      await firstTool()
       await grant([])
     }
     assert.equal(last, 'run.completed')
     const { data } = (await bob.get(`/chats/${chat}/messages?limit=100`)).body
-    const [listed, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]
+    const [list, ...outputs] = data.flatMap(results) as { output: any; is_error: boolean }[]
     // The newest terminal is on the first of several pages.
-    assert.ok(listed!.output.data.some((one: { terminal_id: string }) => one.terminal_id === terminal_id))
+    assert.ok(list!.output.data.some((one: { terminal_id: string }) => one.terminal_id === terminal_id))
     assert.deepEqual(
       outputs.map(({ is_error, output }) => [is_error, output.error?.type]),
       [

@@ -20,7 +20,7 @@ type TerminalInput = Input<typeof endpoint>
 export const MAX_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
-const TAKES: Record<
+const FIELDS: Record<
   TerminalInput['action'],
   { needs: readonly (keyof TerminalInput)[]; may: readonly (keyof TerminalInput)[] }
 > = {
@@ -49,7 +49,7 @@ async function act(
   ctx: Context<HasLinks>,
   input: TerminalInput,
   signal: AbortSignal,
-): Promise<Terminal | Page<Terminal> | Awaited<ReturnType<typeof read>>> {
+): Promise<Terminal | Page<Terminal> | Awaited<ReturnType<typeof readTerminal>>> {
   const { id, action } = input
   const { links } = ctx.engine
   const more = { signal }
@@ -60,7 +60,7 @@ async function act(
     case 'list':
       return list(links, input, signal)
     case 'read':
-      return read(links, input, signal)
+      return readTerminal(links, input, signal)
     case 'write': {
       const data = Buffer.from(input.data!).toString('base64')
       // Makes a retry safe, even without `seq`.
@@ -75,7 +75,7 @@ async function act(
 }
 
 function checkFields(input: TerminalInput): void {
-  const { needs, may } = TAKES[input.action]
+  const { needs, may } = FIELDS[input.action]
   const missing = needs.find((field) => input[field] === undefined)
   if (missing !== undefined)
     refuse('missing_parameter', { param: missing, message: `\`${input.action}\` needs \`${missing}\`.` })
@@ -135,7 +135,7 @@ const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at
 const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
   a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
 
-async function read(
+async function readTerminal(
   links: Links,
   { id, terminal_id, from, max_bytes, wait_ms, screen }: TerminalInput,
   signal: AbortSignal,

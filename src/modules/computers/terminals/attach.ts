@@ -41,13 +41,13 @@ export async function openAttach(
 
   const pendingInput = new PendingInput(stream)
 
-  async function follow(socket: WebSocket, goOn: () => void): Promise<void> {
+  async function follow(socket: WebSocket, resumeReading: () => void): Promise<void> {
     const losses = lossesOf(links, id, ctx)
     const handlers: ViewerHandlers = {
       onOffset: (offset) => (at = offset),
       onTyped(by, seq) {
         pendingInput.acknowledge(by, seq)
-        goOn()
+        resumeReading()
         return by === who
       },
     }
@@ -56,7 +56,7 @@ export async function openAttach(
       using limit = links.limit(id, ctx.signal, links.limits.answerMs)
       limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
       try {
-        if (isLost) pendingInput.goOn((stream = await ask(limit.signal)))
+        if (isLost) pendingInput.resend((stream = await ask(limit.signal)))
         for await (const item of toViewer(stream, handlers)) {
           limit.rest()
           losses.over()
@@ -73,7 +73,7 @@ export async function openAttach(
   }
 
   return (socket) => {
-    const { goOn } = readViewer(socket, {
+    const { resumeReading } = readViewer(socket, {
       say: (event) =>
         pendingInput.add(
           event.type === 'resize'
@@ -84,7 +84,7 @@ export async function openAttach(
         ),
       isFull: () => pendingInput.isFull,
     })
-    void follow(socket, goOn).catch((error: unknown) => {
+    void follow(socket, resumeReading).catch((error: unknown) => {
       if (ctx.signal.aborted) return
       if (!(error instanceof Refusal)) ctx.log.error({ error }, 'an attached terminal failed')
       socket.close(...closeFor(error))

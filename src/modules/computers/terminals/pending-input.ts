@@ -40,7 +40,7 @@ export class PendingInput {
     this.#bytes = this.#events.reduce((sum, { data }) => sum + data.length, 0)
   }
 
-  goOn(stream: Pick<Stream, 'event'>): void {
+  resend(stream: Pick<Stream, 'event'>): void {
     this.#stream = stream
     if (this.#size !== null) stream.event(this.#size)
     for (const event of this.#events) stream.event(event)

@@ -13,21 +13,21 @@ const { bob, carol, team } = await peopleAround(server, alice)
 const { id, restart } = await machineOf(server, alice)
 
 const ask = (body: object, caller: Caller = alice) => caller.post(`/computers/${id}/terminal`, body)
-const done = async (body: object, caller: Caller = alice) => {
+const call = async (body: object, caller: Caller = alice) => {
   const answer = await ask(body, caller)
   assert.equal(answer.status, 200, answer.text)
   return answer.body.data
 }
 const open = (more: object = {}) =>
-  done({ action: 'open', shell: '/bin/sh', env: { PS1: '$ ' }, name: 'work', ...more })
+  call({ action: 'open', shell: '/bin/sh', env: { PS1: '$ ' }, name: 'work', ...more })
 /** Returns all output once it matches. */
 async function readUntil(terminal_id: string, holds: RegExp, caller: Caller = alice): Promise<string> {
   let all = ''
   let from = 0
   for (;;) {
-    const read = await done({ action: 'read', terminal_id, from, wait_ms: 5_000 }, caller)
-    all += read.data
-    from = read.offset
+    const chunk = await call({ action: 'read', terminal_id, from, wait_ms: 5_000 }, caller)
+    all += chunk.data
+    from = chunk.offset
     if (holds.test(all)) return all
   }
 }
@@ -63,39 +63,42 @@ async function attach(caller: Caller, terminal_id: string, query = '', of = id):
 }
 
 test('a terminal can be opened, typed into, read by offset and viewed', async () => {
-  const opened = await open({ cols: 100, rows: 30 })
-  const { terminal_id } = opened
-  assert.deepEqual([opened.status, opened.cols, opened.rows, opened.name], ['open', 100, 30, 'work'])
-  await done({ action: 'write', terminal_id, data: 'echo "one $((1+1))"; stty size\r' })
+  const terminalRow = await open({ cols: 100, rows: 30 })
+  const { terminal_id } = terminalRow
+  assert.deepEqual(
+    [terminalRow.status, terminalRow.cols, terminalRow.rows, terminalRow.name],
+    ['open', 100, 30, 'work'],
+  )
+  await call({ action: 'write', terminal_id, data: 'echo "one $((1+1))"; stty size\r' })
   assert.match(await readUntil(terminal_id, /one 2[^]*30 100/), /one 2\r\n30 100/)
-  const screen = await done({ action: 'read', terminal_id, screen: true, max_bytes: 10 })
+  const screen = await call({ action: 'read', terminal_id, screen: true, max_bytes: 10 })
   assert.match(screen.snapshot, /one 2/)
   assert.ok(screen.data.length <= 10 && screen.from >= screen.at - 10)
-  await done({ action: 'resize', terminal_id, cols: 61, rows: 20 })
-  await done({ action: 'write', terminal_id, data: 'stty size\r' })
+  await call({ action: 'resize', terminal_id, cols: 61, rows: 20 })
+  await call({ action: 'write', terminal_id, data: 'stty size\r' })
   await readUntil(terminal_id, /20 61/)
   assert.deepEqual(
-    (await done({ action: 'list' })).map((one: { terminal_id: string }) => one.terminal_id),
+    (await call({ action: 'list' })).map((one: { terminal_id: string }) => one.terminal_id),
     [terminal_id],
   )
-  await done({ action: 'write', terminal_id, data: 'exit 3\r' })
-  const ended = await until(
-    async () => (await done({ action: 'list' }))[0],
+  await call({ action: 'write', terminal_id, data: 'exit 3\r' })
+  const endedRow = await until(
+    async () => (await call({ action: 'list' }))[0],
     (one) => one.status === 'ended',
   )
-  assert.equal(ended.exit_code, 3)
-  assert.match((await done({ action: 'read', terminal_id })).data, /exit 3/)
+  assert.equal(endedRow.exit_code, 3)
+  assert.match((await call({ action: 'read', terminal_id })).data, /exit 3/)
   const stranger = await ask({ action: 'read', terminal_id: 'nobody' })
   assert.equal(stranger.status, 404, stranger.text)
 })
 
 test('input with a repeated number is typed once', async () => {
   const { terminal_id } = await open()
-  for (const seq of [1, 1, 2, 2]) await done({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
+  for (const seq of [1, 1, 2, 2]) await call({ action: 'write', terminal_id, data: `echo typed-$((${seq}*10))\r`, seq })
   const text = await readUntil(terminal_id, /typed-20\r/)
   // The shell may print its prompt between the input's echo and the output.
   assert.equal(text.match(/typed-10\r/g)?.length, 1)
-  await done({ action: 'close', terminal_id })
+  await call({ action: 'close', terminal_id })
 })
 
 test('viewers get the screen, then live output, and can resume from an offset', async () => {
@@ -148,16 +151,16 @@ test('viewers get the screen, then live output, and can resume from an offset', 
 
 test('only users with the terminal capability can attach, and losing it detaches them', async () => {
   const { terminal_id } = await open()
-  const refused = (caller: Caller) =>
+  const refusalOf = (caller: Caller) =>
     attach(caller, terminal_id).then(
       () => 0,
       (error: { status?: number }) => error.status,
     )
-  assert.equal(await refused(server.stranger), 401)
-  assert.equal(await refused(carol), 404)
-  assert.equal(await refused(bob), 404)
+  assert.equal(await refusalOf(server.stranger), 401)
+  assert.equal(await refusalOf(carol), 404)
+  assert.equal(await refusalOf(bob), 404)
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['exec'] })
-  assert.equal(await refused(bob), 403)
+  assert.equal(await refusalOf(bob), 403)
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['terminal'] })
   const viewer = await attach(bob, terminal_id)
   const key = await bob.key({ workspace_id: team })
@@ -171,7 +174,7 @@ test('only users with the terminal capability can attach, and losing it detaches
   assert.equal(await byKey.closed, 1008)
   await alice.delete(`/computers/${id}/exposures/${team}`)
   assert.equal(await viewer.closed, 1008)
-  await done({ action: 'close', terminal_id })
+  await call({ action: 'close', terminal_id })
 })
 
 test('a terminal and its viewer survive a daemon restart', async () => {
@@ -193,19 +196,19 @@ test('a terminal and its viewer survive a daemon restart', async () => {
   )
   assert.equal(viewer.text().match(/before-2/g)?.length, 1)
   viewer.socket.close()
-  await done({ action: 'close', terminal_id })
+  await call({ action: 'close', terminal_id })
 })
 
 test('input typed while the link is broken reaches the program once after it is back', async () => {
   await using proxy = await proxyTo(server.origin)
   await using own = daemonHome()
-  const paired = await pairedComputer(alice)
-  await using _daemon = await runDaemonAt(own, proxy.origin, paired)
-  assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
-  const terminal = (body: object) => alice.post(`/computers/${paired.id}/terminal`, body)
-  const opened = await terminal({ action: 'open', argv: ['sh', '-c', 'stty -echo; echo ready; exec cat'] })
-  const { terminal_id } = opened.body.data
-  const viewer = await attach(alice, terminal_id, '?viewer=desk&from=0', paired.id)
+  const pairing = await pairedComputer(alice)
+  await using _daemon = await runDaemonAt(own, proxy.origin, pairing)
+  assert.ok(await server.app.engine.links.online(pairing.id, PATIENCE_MS))
+  const terminal = (body: object) => alice.post(`/computers/${pairing.id}/terminal`, body)
+  const response = await terminal({ action: 'open', argv: ['sh', '-c', 'stty -echo; echo ready; exec cat'] })
+  const { terminal_id } = response.body.data
+  const viewer = await attach(alice, terminal_id, '?viewer=desk&from=0', pairing.id)
   const sees = (what: string) =>
     until(
       async () => viewer.text(),
@@ -217,7 +220,7 @@ test('input typed while the link is broken reaches the program once after it is 
     // Half-open: everything sent from now on is silently lost.
     proxy.stall('now')
     const swallowed = proxy.swallowed()
-    const written = terminal({
+    const writing = terminal({
       action: 'write',
       terminal_id,
       data: `written ${round}\r`,
@@ -231,7 +234,7 @@ test('input typed while the link is broken reaches the program once after it is 
     )
     proxy.cut()
     viewer.socket.send(Buffer.from(`away ${round}\r`))
-    const answer = await written
+    const answer = await writing
     assert.equal(answer.status, 200, answer.text)
     for (const what of ['written', 'bytes', 'counted', 'away']) {
       lines.push(`${what} ${round}`)
@@ -243,11 +246,11 @@ test('input typed while the link is broken reaches the program once after it is 
       (seqs) => seqs.at(-1) === round,
     )
   }
-  const seen = viewer.text().split('\r\n').slice(1, -1)
-  assert.deepEqual(seen.toSorted(), lines.toSorted())
-  const typed = seen.filter((line) => !line.startsWith('written'))
+  const outputLines = viewer.text().split('\r\n').slice(1, -1)
+  assert.deepEqual(outputLines.toSorted(), lines.toSorted())
+  const typedLines = outputLines.filter((line) => !line.startsWith('written'))
   assert.deepEqual(
-    typed,
+    typedLines,
     [1, 2, 3, 4].flatMap((round) => ['bytes', 'counted', 'away'].map((what) => `${what} ${round}`)),
   )
   viewer.socket.close()
@@ -260,13 +263,13 @@ test('a viewer that doesn’t read slows neither the program nor other viewers',
   const quick = await attach(alice, terminal_id)
   quick.socket.send(Buffer.from('head -c 20000000 /dev/zero | tr "\\0" y; echo; echo all-$((1+1))\r'))
   await until(
-    async () => (await done({ action: 'read', terminal_id, screen: true })).snapshot,
+    async () => (await call({ action: 'read', terminal_id, screen: true })).snapshot,
     (screen) => /all-2/.test(screen),
   )
   slow.socket.resume()
   await until(
     async () => slow.events.findLast(({ type }) => type === 'snapshot')?.data ?? slow.text(),
-    (seen) => String(seen).includes('all-2') || slow.text().includes('all-2'),
+    (screen) => String(screen).includes('all-2') || slow.text().includes('all-2'),
   )
   assert.ok(
     slow.events.some(({ type }) => type === 'gap'),
@@ -274,5 +277,5 @@ test('a viewer that doesn’t read slows neither the program nor other viewers',
   )
   slow.socket.close()
   quick.socket.close()
-  await done({ action: 'close', terminal_id, signal: 'SIGKILL' })
+  await call({ action: 'close', terminal_id, signal: 'SIGKILL' })
 })

@@ -11,15 +11,15 @@ const { server, twin, alice } = await twoServers()
 const { bob, carol, vera, team } = await peopleAround(server, alice)
 const { id } = await machineOf(server, alice)
 await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })
-const opened = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
-const { terminal_id } = opened.body.data
+const openResponse = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
+const { terminal_id } = openResponse.body.data
 
 const ask = (who: Caller, of = terminal_id) => who.post(`/computers/${id}/terminals/${of}/ticket`, {})
 const urlOf = async (who: Caller): Promise<string> => {
-  const made = await ask(who)
-  assert.equal(made.status, 201, made.text)
-  assert.ok(Date.parse(made.body.data.expires_at) - Date.now() <= 60_000)
-  return made.body.data.url
+  const response = await ask(who)
+  assert.equal(response.status, 201, response.text)
+  assert.ok(Date.parse(response.body.data.expires_at) - Date.now() <= 60_000)
+  return response.body.data.url
 }
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
 
@@ -43,7 +43,7 @@ function open(url: string, headers: Record<string, string> = { origin: 'https://
     })
   })
 }
-const refused = (url: string, headers?: Record<string, string>) =>
+const refusalStatus = (url: string, headers?: Record<string, string>) =>
   open(url, headers).then(
     () => 0,
     (error: { status?: number }) => error.status,
@@ -53,9 +53,9 @@ test('a ticket opens one terminal once, from any page and process', async () => 
   const url = await urlOf(alice)
   assert.match(url, /^ws:\/\/.*\/attach\?ticket=[0-9A-Za-z]{43}$/)
   // The ticket is bound to this terminal and computer.
-  assert.equal(await refused(url.replace(terminal_id, 'other')), 410)
+  assert.equal(await refusalStatus(url.replace(terminal_id, 'other')), 410)
   const elsewhere = await pairedComputer(alice)
-  assert.equal(await refused(url.replace(id, elsewhere.id)), 410)
+  assert.equal(await refusalStatus(url.replace(id, elsewhere.id)), 410)
   const there = url.replace(server.origin.replace('http', 'ws'), twin.origin.replace('http', 'ws'))
   const page = await open(there)
   page.socket.send(Buffer.from('hello-page\r'))
@@ -63,12 +63,12 @@ test('a ticket opens one terminal once, from any page and process', async () => 
     async () => page.text(),
     (text) => text.includes('hello-page'),
   )
-  assert.equal(await refused(url), 410)
+  assert.equal(await refusalStatus(url), 410)
   page.socket.close()
   await page.closed
-  assert.equal(await refused(url), 410)
+  assert.equal(await refusalStatus(url), 410)
   for (const wrong of ['', 'x', 'x'.repeat(43), `${url.slice(-43)}%00`])
-    assert.equal(await refused(url.replace(/ticket=.*/, `ticket=${wrong}`)), 410, wrong)
+    assert.equal(await refusalStatus(url.replace(/ticket=.*/, `ticket=${wrong}`)), 410, wrong)
   // The ticket isn't an API key.
   const ticket = (await urlOf(alice)).slice(-43)
   assert.equal((await caller(server.origin, { authorization: `Bearer ${ticket}` }).get('/me')).status, 401)
@@ -81,7 +81,7 @@ test('a ticket expires after a minute', async () => {
   await pool.query(`update computer_tickets set expires_at = now() where terminal_id = $1 and not entered`, [
     terminal_id,
   ])
-  assert.equal(await refused(url), 410)
+  assert.equal(await refusalStatus(url), 410)
 })
 
 test('only users with the terminal capability get tickets, with their own permissions', async () => {
@@ -92,7 +92,7 @@ test('only users with the terminal capability get tickets, with their own permis
   assert.deepEqual(code(await ask(await bob.key({ workspace_id: bob.workspaceId }))), [404, undefined])
   const url = await urlOf(bob)
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['exec'] })
-  assert.equal(await refused(url), 403)
+  assert.equal(await refusalStatus(url), 403)
   assert.deepEqual(code(await ask(bob)), [403, 'capability_denied'])
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['terminal'] })
 })
@@ -108,20 +108,20 @@ test('a terminal opened by a ticket ends with the grant, the key or the session 
     await open(await urlOf(key)),
     await open(await urlOf(bob)),
   ]
-  const typed = async (page: Open, word: string) => {
+  const typeWord = async (page: Open, word: string) => {
     page.socket.send(Buffer.from(`${word}\r`))
     await until(
       async () => page.text(),
       (text) => text.includes(word),
     )
   }
-  await typed(bySession, 'by-session')
-  await typed(byKey, 'by-key')
+  await typeWord(bySession, 'by-session')
+  await typeWord(byKey, 'by-key')
   assert.equal((await other.post('/auth/sign-out')).status < 300, true)
   assert.equal(await bySession.closed, 1008)
   await bob.delete(`/api-keys/${key.keyId}`)
   assert.equal(await byKey.closed, 1008)
-  await typed(byGrant, 'by-grant')
+  await typeWord(byGrant, 'by-grant')
   await alice.delete(`/computers/${id}/exposures/${team}`)
   assert.equal(await byGrant.closed, 1008)
 })

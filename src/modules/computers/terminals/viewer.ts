@@ -20,14 +20,14 @@ const Message = z.discriminatedUnion('type', [
 
 export interface Viewer {
   say(event: ViewerMessage): void
-  /** While true, reading from the viewer pauses until `goOn`. */
+  /** While true, reading from the viewer pauses until `resumeReading`. */
   isFull(): boolean
 }
 
 /** Closes the socket on invalid messages. */
-export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn(): void } {
+export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { resumeReading(): void } {
   let isResting = false
-  const goOn = (): void => {
+  const resumeReading = (): void => {
     if (socket.isPaused && !isResting && !isFull()) socket.resume()
   }
   const input = (bytes: Buffer, seq: number | null): ViewerMessage => ({
@@ -59,10 +59,10 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
     isResting = true
     setTimeout(() => {
       isResting = false
-      goOn()
+      resumeReading()
     }, pause)
   })
-  return { goOn }
+  return { resumeReading }
 }
 
 const bytesOf = (message: RawData): Buffer =>

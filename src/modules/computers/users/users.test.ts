@@ -22,9 +22,9 @@ before(async () => {
   alice = await server.person('Alice')
   bob = await server.person('Bob')
   const home = stack.use(daemonHome())
-  const paired = await pairedBy(alice)
-  id = paired.id
-  stack.use(await runDaemonAt(home, server.origin, paired))
+  const pairing = await pairedBy(alice)
+  id = pairing.id
+  stack.use(await runDaemonAt(home, server.origin, pairing))
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
 })
 
@@ -33,29 +33,29 @@ const isRoot = process.getuid?.() === 0 && existsSync('/usr/sbin/useradd')
 const username = `uk${process.pid}`
 
 test('users of a computer can be created, changed and removed', { skip: !isRoot && 'needs root' }, async () => {
-  const made = await alice.post(`/computers/${id}/users`, { username, shell: '/bin/sh' })
+  const response = await alice.post(`/computers/${id}/users`, { username, shell: '/bin/sh' })
   try {
     assert.deepEqual(
-      [made.status, made.body.data.shell, made.body.data.home],
+      [response.status, response.body.data.shell, response.body.data.home],
       [201, '/bin/sh', `/home/${username}`],
-      made.text,
+      response.text,
     )
     assert.match(execFileSync('getent', ['passwd', username], { encoding: 'utf8' }), /:\/bin\/sh$/m)
     // Password sign-in is locked.
     assert.match(execFileSync('getent', ['shadow', username], { encoding: 'utf8' }), /^\w+:[!*]/)
     assert.deepEqual(code(await alice.post(`/computers/${id}/users`, { username })), [409, 'already_exists'])
-    const listed = await alice.get(`/computers/${id}/users?limit=100`)
-    assert.ok(listed.body.data.some((user: { username: string }) => user.username === username))
+    const list = await alice.get(`/computers/${id}/users?limit=100`)
+    assert.ok(list.body.data.some((user: { username: string }) => user.username === username))
     const changed = await alice.patch(`/computers/${id}/users/${username}`, { groups: ['users'] })
     assert.ok(changed.body.data.groups.includes('users'), changed.text)
-    assert.equal((await alice.get(`/computers/${id}/users/${username}`)).body.data.uid, made.body.data.uid)
+    assert.equal((await alice.get(`/computers/${id}/users/${username}`)).body.data.uid, response.body.data.uid)
     assert.deepEqual(code(await alice.patch(`/computers/${id}/users/${username}`, { groups: ['nowhere-at-all'] })), [
       400,
       'invalid_parameter',
     ])
   } finally {
-    const gone = await alice.delete(`/computers/${id}/users/${username}?remove_home=true&force=true`)
-    assert.deepEqual(gone.body, { deleted: true, id: username })
+    const response = await alice.delete(`/computers/${id}/users/${username}?remove_home=true&force=true`)
+    assert.deepEqual(response.body, { deleted: true, id: username })
   }
   assert.equal(existsSync(`/home/${username}`), false)
   assert.equal((await alice.get(`/computers/${id}/users/${username}`)).status, 404)

@@ -146,7 +146,7 @@ test('with -d a command continues as an operation, and only its ID is printed', 
 
 test('the list of computers starts with name, connection and owner', async () => {
   const sitting = await seat(['computers', 'list'])
-  assert.equal(await sitting.ended(), 0)
+  assert.equal(await sitting.exitCode(), 0)
   await sitting.sees(/id +name +connection +lifecycle +owner/)
   await sitting.sees(new RegExp(`${id} +box +online +running +account`))
 })
@@ -232,12 +232,12 @@ test('a terminal opens in the local size, can be detached and reattached, and re
   await first.sees(/\n40 100\r/)
   await first.type('~.')
   const said = await first.sees(/--terminal (\S+)/)
-  assert.equal(await first.ended(), 0)
+  assert.equal(await first.exitCode(), 0)
   const again = await seat(['computer', 'ssh', 'box', '--terminal', /--terminal (\S+)/.exec(said)![1]!])
   await again.sees(/FRUIT=quince/)
   await again.type('echo "still $FRUIT"; exit 5\r')
   await again.sees(/still quince/)
-  assert.equal(await again.ended(), 5)
+  assert.equal(await again.exitCode(), 5)
   // The local scrollback is kept.
   for (const sitting of [first, again]) assert.ok(!(await sitting.sees(/./)).includes('\x1b[3J'))
   assert.equal((await first.sees(/./)).match(/to detach/g)?.length, 1)
@@ -252,11 +252,11 @@ test('reattaching to a full-screen program redraws its screen', async () => {
   await first.sees(/picture/)
   await first.type('\r~.')
   const [, terminalId] = /--terminal (\S+)/.exec(await first.sees(/--terminal (\S+)/))!
-  assert.equal(await first.ended(), 0)
+  assert.equal(await first.exitCode(), 0)
   const again = await seat(['computer', 'ssh', 'box', '--terminal', terminalId!])
   await again.sees(/\[\?104[79]h[^]*picture/)
   await again.type('\r\x04exit 0\r')
-  assert.equal(await again.ended(), 0)
+  assert.equal(await again.exitCode(), 0)
 })
 
 test('input sent during a disconnect is typed exactly once', async () => {
@@ -277,7 +277,7 @@ test('input sent during a disconnect is typed exactly once', async () => {
     await sitting.sees(new RegExp(`during-${round + 20}`))
   }
   await sitting.type('exit 3\r')
-  assert.equal(await sitting.ended(), 3)
+  assert.equal(await sitting.exitCode(), 3)
   const all = await sitting.sees(/during-23/)
   for (const what of ['during-21', 'during-22', 'during-23']) assert.equal(all.match(new RegExp(what, 'g'))?.length, 1)
 })

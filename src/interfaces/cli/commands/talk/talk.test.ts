@@ -128,13 +128,13 @@ test('a run that waits for approval sets its own exit code in scripts and prompt
     await person.sees(/Allow\? \[y\/N\/always\]/)
     await person.type('y\r')
     await person.sees(/\nLooked\./)
-    assert.equal(await person.ended(), 0)
+    assert.equal(await person.exitCode(), 0)
   }
   const denied = await seat('ask', '-a', 'clerk', played)
   await denied.sees(/drive.list \{\}[^]*Allow\?/)
   await denied.type('\r')
   await denied.sees(/\nLooked\./)
-  assert.equal(await denied.ended(), 0)
+  assert.equal(await denied.exitCode(), 0)
   const nobody = await uk(['ask', '-a', 'Clark', 'x'])
   assert.equal(nobody.code, exits.not_found[0])
   assert.match(nobody.err, /No agent named "Clark"\.\nDid you mean "Clerk"\?/)
@@ -167,7 +167,7 @@ test('alice chats in the terminal with several lines, a file, an allowed tool an
   await person.type('\x03')
   await person.sees(/The run was canceled/)
   await person.type('/exit\r')
-  assert.equal(await person.ended(), 0)
+  assert.equal(await person.exitCode(), 0)
   const { data: chats } = (await alice.get('/chats')).body
   const { data: messages } = (await alice.get(`/chats/${chats[0].id}/messages`)).body
   const said = messages
@@ -181,6 +181,6 @@ test('alice chats in the terminal with several lines, a file, an allowed tool an
   await again.type('\x1b[A\x1b[A\x1b[A')
   await again.sees(/"Twice/)
   await again.type('\x03\x04')
-  assert.equal(await again.ended(), 0)
+  assert.equal(await again.exitCode(), 0)
   assert.equal((await uk(['chat'])).code, exits.usage[0])
 })

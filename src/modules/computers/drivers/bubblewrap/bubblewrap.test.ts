@@ -35,10 +35,10 @@ async function restart(meanwhile: () => Promise<void>): Promise<void> {
   alice = { ...caller(server.origin, alice.headers), workspaceId: alice.workspaceId }
 }
 
-const { make, made, ended, exec, lifecycle, settles } = cloudsOf(() => alice)
+const { make, ids: ids, waitForEnd: waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
 after(async () => {
-  for (const id of made) await alice.delete(`/computers/${id}`)
+  for (const id of ids) await alice.delete(`/computers/${id}`)
   await until(async () => (await server.app.engine.postgres.pool.query('select from cloud_remains')).rowCount === 0)
   const folder = hostFolder()
   await server[Symbol.asyncDispose]()
@@ -66,7 +66,7 @@ test('a created computer runs commands and behaves like any other', sandboxes, a
   })
   const { stdout, exit_code } = await exec(id, 'id -un; pwd; hostname; echo kept > file')
   assert.deepEqual([stdout, exit_code], ['user\n/home/user\nbuild-box\n', 0])
-  const terminal = async (asked: object) => (await alice.post(`/computers/${id}/terminal`, asked)).body.data
+  const terminal = async (body: object) => (await alice.post(`/computers/${id}/terminal`, body)).body.data
   const { terminal_id } = await terminal({ action: 'open', shell: '/bin/bash' })
   await terminal({ action: 'write', terminal_id, data: 'sleep 1000\r' })
   await until(async () => (await exec(id, 'pgrep -c sleep || true')).stdout.trim() === '1')
@@ -79,8 +79,8 @@ test('a created computer runs commands and behaves like any other', sandboxes, a
   assert.deepEqual([engine.status, engine.body.error?.code], [409, 'not_supported'], engine.text)
   assert.match(engine.body.error.message, /has no network access .*, so llama\.cpp can’t be downloaded/)
 
-  const stopped = await alice.post(`/computers/${id}/stop`)
-  assert.deepEqual([stopped.status, stopped.body.data.lifecycle], [200, 'stopping'])
+  const response = await alice.post(`/computers/${id}/stop`)
+  assert.deepEqual([response.status, response.body.data.lifecycle], [200, 'stopping'])
   await settles(id, 'stopped')
   assert.equal((await alice.post(`/computers/${id}/stop`)).body.data.lifecycle, 'stopped')
   const away = await alice.post(`/computers/${id}/exec`, { command: 'true' })
@@ -244,9 +244,9 @@ test('a snapshot outlives its computer, and a new computer starts from it', sand
     sha256sum big > sum; chmod 700 a; printf x > "$(printf 'line\\nbreak')"; mkdir shut; echo s > shut/s; chmod 000 shut;`,
   )
   await alice.post(`/computers/${id}/exec`, { command: 'while :; do date +%N > ticking; done', background: true })
-  const asked = await alice.post(`/computers/${id}/snapshots`, { name: 'before' })
-  assert.equal(asked.status, 202, asked.text)
-  const { result, status, error } = await ended(asked.body.data.id)
+  const snapshotResponse = await alice.post(`/computers/${id}/snapshots`, { name: 'before' })
+  assert.equal(snapshotResponse.status, 202, snapshotResponse.text)
+  const { result, status, error } = await waitForEnd(snapshotResponse.body.data.id)
   assert.equal(status, 'succeeded', JSON.stringify(error))
   assert.deepEqual([result.status, result.name, result.computer_id], ['ready', 'before', id])
   assert.ok(
@@ -275,17 +275,17 @@ test('a snapshot outlives its computer, and a new computer starts from it', sand
   assert.deepEqual([stolen.status, stolen.body.error.param], [404, 'from_snapshot'])
   assert.equal((await bob.delete(`/app/computer-snapshots/${result.id}`)).status, 404)
   assert.equal((await alice.delete(`/app/computer-snapshots/${result.id}`)).status, 200)
-  const gone = await alice.post('/app/computers', { name: 'Late', from_snapshot: result.id })
-  assert.equal(gone.status, 404)
+  const lateResponse = await alice.post('/app/computers', { name: 'Late', from_snapshot: result.id })
+  assert.equal(lateResponse.status, 404)
 })
 
 test('creating a computer with an unsupported option names that option', sandboxes, async () => {
-  for (const [asked, param] of [
+  for (const [options, param] of [
     [{ driver: 'none' }, 'driver'],
     [{ image: 'windows' }, 'image'],
     [{ from_snapshot: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }, 'from_snapshot'],
   ] as const) {
-    const { body } = await alice.post('/app/computers', { name: 'Box', ...asked })
+    const { body } = await alice.post('/app/computers', { name: 'Box', ...options })
     assert.equal(body.error.param, param)
   }
 })

@@ -21,9 +21,9 @@ const server = await testServer({
 const { folder } = openHost(server.database.dataDir)
 const scratch = mkdtempSync(join(tmpdir(), 'ukiyo-hostile-'))
 const alice: Person = await server.person('Alice')
-const { make, made, ended, exec, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids: ids, waitForEnd: waitForEnd, exec, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 after(async () => {
-  for (const id of made) await alice.delete(`/computers/${id}`)
+  for (const id of ids) await alice.delete(`/computers/${id}`)
   await until(
     () => server.app.engine.postgres.pool.query('select from cloud_remains'),
     ({ rowCount }) => rowCount === 0,
@@ -38,7 +38,7 @@ async function restarted(id: string): Promise<void> {
   await alice.post(`/computers/${id}/start`)
   await until(
     () => lifecycle(id),
-    (found) => found === 'running' || found === 'error',
+    (lifecycle) => lifecycle === 'running' || lifecycle === 'error',
   )
 }
 
@@ -86,8 +86,8 @@ test('only members who can change a computer can clone its snapshots', sandboxes
   assert.deepEqual(await take(mara), [403, 'insufficient_role'])
   // A key limited to another workspace.
   const elsewhere = (await xavier.post('/workspaces', { name: 'Elsewhere' })).body.data.id
-  const held = await xavier.key({ workspace_id: elsewhere })
-  assert.deepEqual(await take(held, { workspace_id: elsewhere }), [404, 'not_found'])
+  const workspaceKey = await xavier.key({ workspace_id: elsewhere })
+  assert.deepEqual(await take(workspaceKey, { workspace_id: elsewhere }), [404, 'not_found'])
   const own = await cloudsOf(() => xavier).make({ from_snapshot: result.id })
   assert.equal((await xavier.post(`/computers/${own}/exec`, { command: 'cat key' })).body.data.stdout, 'secret\n')
   await xavier.delete(`/computers/${own}`)
@@ -98,10 +98,10 @@ test('only members who can change a computer can clone its snapshots', sandboxes
 test('sparse files stay sparse in snapshots, which run one at a time', sandboxes, async () => {
   const id = await make()
   await exec(id, 'truncate -s 10T holes; head -c 30000000 /dev/urandom > full; echo end >> holes; sha256sum full > sum')
-  const asked = await Promise.all([1, 2].map(() => alice.post(`/computers/${id}/snapshots`, {})))
-  assert.deepEqual(asked.map(({ status, body }) => body.error?.code ?? status).toSorted(), [202, 'invalid_state'])
-  const begun = asked.find(({ status }) => status === 202)!
-  const { result, error } = await ended(begun.body.data.id)
+  const responses = await Promise.all([1, 2].map(() => alice.post(`/computers/${id}/snapshots`, {})))
+  assert.deepEqual(responses.map(({ status, body }) => body.error?.code ?? status).toSorted(), [202, 'invalid_state'])
+  const accepted = responses.find(({ status }) => status === 202)!
+  const { result, error } = await waitForEnd(accepted.body.data.id)
   assert.equal(result?.status, 'ready', JSON.stringify(error))
   const next = await make({ from_snapshot: result.id })
   const { stdout } = await exec(next, 'stat -c %s holes; tail -c 4 holes; sha256sum -c sum; du -m holes | cut -f1')

@@ -22,10 +22,10 @@ const options = {
 let server = await testServer(options)
 let alice: Caller & { workspaceId: string } = await server.person('Alice')
 const hostFolder = () => openHost(database.dataDir).folder
-const { make, made, ended, exec, lifecycle, settles } = cloudsOf(() => alice)
+const { make, ids: createdIds, waitForEnd: waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
 after(async () => {
-  for (const id of made) await alice.delete(`/computers/${id}`)
+  for (const id of createdIds) await alice.delete(`/computers/${id}`)
   await until(async () => (await server.app.engine.postgres.pool.query('select from cloud_remains')).rowCount === 0)
   const folder = hostFolder()
   await server[Symbol.asyncDispose]()
@@ -99,8 +99,8 @@ test('a computer over its disk limit is stopped and can be started for cleanup',
   assert.equal(await lifecycle(id), 'running')
 
   await exec(id, 'head -c 20000000 /dev/urandom > kept')
-  const asked = await alice.post(`/computers/${id}/snapshots`, {})
-  const { result } = await ended(asked.body.data.id)
+  const response = await alice.post(`/computers/${id}/snapshots`, {})
+  const { result } = await waitForEnd(response.body.data.id)
   assert.ok(result.home_bytes >= 20_000_000, JSON.stringify(result))
   const small = await alice.post('/app/computers', { name: 'Small', disk_mb: 16, from_snapshot: result.id })
   assert.deepEqual(

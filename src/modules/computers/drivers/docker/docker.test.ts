@@ -33,7 +33,7 @@ const options = {
 }
 let server = await testServer(options)
 let alice: Caller & { workspaceId: string } = await server.person('Alice')
-const { make, made, ended, exec, read, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids: ids, waitForEnd: waitForEnd, exec, load: load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 const drivers = here ? (await alice.get('/app/computer-drivers')).body.data : []
 const hostFolder = () => openHost(database.dataDir).folder
 const until = (holds: () => boolean | Promise<boolean>) => untilSo(async () => holds(), Boolean)
@@ -42,7 +42,7 @@ const engine = async (path: string, method = 'GET') =>
 const nameOf = (id: string): string => `ukiyo-${id.toLowerCase()}`
 
 after(async () => {
-  for (const id of made) await alice.delete(`/computers/${id}`)
+  for (const id of ids) await alice.delete(`/computers/${id}`)
   if (here) {
     await until(async () => (await server.app.engine.postgres.pool.query('select from cloud_remains')).rowCount === 0)
     assert.deepEqual(await engine('/containers/json?all=true'), [], 'no container is left')
@@ -58,7 +58,7 @@ test('a computer created from an image behaves like any other', containers, asyn
   assert.deepEqual([docker.driver, docker.available], ['docker', true], docker.reason)
   assert.deepEqual(docker.images, [IMAGE, 'localhost/missing:1'])
   const id = await make({ name: 'Build box!', memory_mb: 512, cpu: 1, processes: 100 })
-  const data = await read(id)
+  const data = await load(id)
   assert.deepEqual(
     [data.kind, data.lifecycle, data.connection, data.driver, data.image, data.hostname],
     ['cloud', 'running', 'online', 'docker', IMAGE, 'build-box'],
@@ -67,7 +67,7 @@ test('a computer created from an image behaves like any other', containers, asyn
   const { stdout, exit_code } = await exec(id, 'id -un; pwd; hostname; echo kept > file')
   assert.deepEqual([stdout, exit_code], ['user\n/home/user\nbuild-box\n', 0])
 
-  const terminal = async (asked: object) => (await alice.post(`/computers/${id}/terminal`, asked)).body.data
+  const terminal = async (body: object) => (await alice.post(`/computers/${id}/terminal`, body)).body.data
   const { terminal_id } = await terminal({ action: 'open' })
   await terminal({ action: 'write', terminal_id, data: 'echo job $((40+2)) $SHELL\r' })
   await until(async () => (await terminal({ action: 'read', terminal_id })).data.includes('job 42 /bin/bash'))
@@ -93,9 +93,9 @@ test('programs can’t see or affect the host', containers, async () => {
     ls ${process.cwd()} ${hostFolder()} 2>/dev/null | wc -l; ls /dev | grep -cE 'sda|vda|kmsg|mem'
     ls /proc | grep -c '^[0-9]'; ls /home; env | grep -cE 'UK_|DATABASE'`,
   )
-  const [status, loopback, seen, devices, processes, home, environment] = stdout.split('\n')
+  const [status, loopback, hostSecret, devices, processes, home, environment] = stdout.split('\n')
   assert.equal(status, 'CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1Seccomp:2')
-  assert.deepEqual([loopback, seen, devices, home], ['refused', '0', '0', 'user'])
+  assert.deepEqual([loopback, hostSecret, devices, home], ['refused', '0', '0', 'user'])
   assert.ok(Number(processes) < 12, 'its own processes and no others')
   assert.equal(environment, '1', 'only the mark of its own command')
   secret.close()
@@ -120,7 +120,7 @@ test('limits are enforced, and all processes end with the computer', containers,
   })
   assert.notEqual(eaten.stdout, '900000000\n')
   // The init process reaps orphans.
-  await until(async () => (await lifecycle(id)) === 'running' && (await read(id)).connection === 'online')
+  await until(async () => (await lifecycle(id)) === 'running' && (await load(id)).connection === 'online')
   await exec(id, 'for n in 1 2 3 4 5; do setsid -f true; done')
   await until(async () => !(await exec(id, 'ps -e')).stdout.includes('defunct'))
   const sleeps = `sleep ${randomInt(1e7, 1e8)}`
@@ -178,7 +178,7 @@ test('a restarted server adopts running computers and restarts those that ended 
   server = await testServer(options)
   alice = { ...caller(server.origin, alice.headers), workspaceId: alice.workspaceId }
   const back = async (which: string) =>
-    (await lifecycle(which)) === 'running' && (await read(which)).connection === 'online'
+    (await lifecycle(which)) === 'running' && (await load(which)).connection === 'online'
   await until(() => back(id))
   assert.equal((await engine(`/containers/${nameOf(id)}/json`)).Id, Id, 'it is the same')
   await until(() => back(other))
@@ -186,8 +186,8 @@ test('a restarted server adopts running computers and restarts those that ended 
 })
 
 test('a missing image is reported, and the computer can be deleted', containers, async () => {
-  const asked = await alice.post('/app/computers', { name: 'Box', image: 'localhost/missing:1' })
-  const { status, error } = await ended(asked.body.data.id)
+  const response = await alice.post('/app/computers', { name: 'Box', image: 'localhost/missing:1' })
+  const { status, error } = await waitForEnd(response.body.data.id)
   assert.deepEqual([status, error.code], ['failed', 'not_supported'])
   assert.match(error.message, /missing/)
   const { computer_id } = error.details

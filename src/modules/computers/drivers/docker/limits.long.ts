@@ -25,15 +25,15 @@ const server = await testServer({
   database,
 })
 const alice = await server.person('Alice')
-const { make, made, ended, exec, read, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids: ids, waitForEnd: waitForEnd, exec, load: load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 const { pool } = server.app.engine.postgres
 
 after(async () => {
-  for (const id of made) await alice.delete(`/computers/${id}`)
+  for (const id of ids) await alice.delete(`/computers/${id}`)
   if (here) {
     await until(
       async () => (await pool.query('select from cloud_remains')).rowCount,
-      (left) => left === 0,
+      (count) => count === 0,
     )
     rmSync(openHost(database.dataDir).folder, { recursive: true, force: true })
   }
@@ -55,7 +55,7 @@ const isRunning = async (id: string): Promise<boolean> =>
 
 test('a container over its disk limit is stopped and can be started for cleanup', containers, async () => {
   const id = await make({ disk_mb: 32 })
-  const { limits } = await read(id)
+  const { limits } = await load(id)
   assert.equal(limits.disk_mb, 32)
   const upload = (bytes: number) =>
     alice.request('POST', `/computers/${id}/fs/upload?path=/home/user/up&overwrite=true`, Buffer.alloc(bytes, 1), {
@@ -77,7 +77,7 @@ test('a container over its disk limit is stopped and can be started for cleanup'
   const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
   await alice.post(`/computers/${id}/exec`, { command, background: true })
   await settles(id, 'error')
-  assert.match((await read(id)).lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
+  assert.match((await load(id)).lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
   assert.equal(await isRunning(id), false)
 
   await alice.post(`/computers/${id}/start`)
@@ -119,7 +119,10 @@ test('a computer is created from a snapshot only if its home fits the disk limit
     { 'content-type': 'application/octet-stream' },
   )
   assert.deepEqual([more.status, more.body.error.type], [507, 'storage_full'], more.text)
-  assert.equal((await ended((await alice.post(`/computers/${again}/snapshots`, {})).body.data.id)).status, 'succeeded')
+  assert.equal(
+    (await waitForEnd((await alice.post(`/computers/${again}/snapshots`, {})).body.data.id)).status,
+    'succeeded',
+  )
 })
 
 test('files removed during a measurement don’t invalidate it', () => {

@@ -12,16 +12,16 @@ const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 }
 
 /** Interprets the BPF instructions that filters use. */
 function answerOf(filter: Buffer, { number, arch = 0, args = [] }: Call): string {
-  const seen = Buffer.alloc(64)
-  seen.writeUInt32LE(number, 0)
-  seen.writeUInt32LE(arch, 4)
-  for (const [index, value] of args.entries()) seen.writeBigUInt64LE(BigInt(value), 16 + 8 * index)
+  const data = Buffer.alloc(64)
+  data.writeUInt32LE(number, 0)
+  data.writeUInt32LE(arch, 4)
+  for (const [index, value] of args.entries()) data.writeBigUInt64LE(BigInt(value), 16 + 8 * index)
   let accumulator = 0
   for (let at = 0; at < filter.length / 8; at++) {
     const code = filter.readUInt16LE(at * 8)
     const [yes, no] = [filter.readUInt8(at * 8 + 2), filter.readUInt8(at * 8 + 3)]
     const value = filter.readUInt32LE(at * 8 + 4)
-    if (code === 0x20) accumulator = seen.readUInt32LE(value)
+    if (code === 0x20) accumulator = data.readUInt32LE(value)
     else if (code === 0x15) at += accumulator === value ? yes : no
     else if (code === 0x35) at += accumulator >= value ? yes : no
     else if (code === 0x45) at += (accumulator & value) !== 0 ? yes : no
@@ -69,29 +69,29 @@ const NUMBERS = {
 for (const arch of ['x64', 'arm64'] as Arch[])
   test(`sandboxes on ${arch} are refused unneeded system calls`, () => {
     const filter = seccompFilter(arch)
-    const asked = (name: keyof (typeof NUMBERS)['x64'], ...args: number[]) =>
+    const verdictOf = (name: keyof (typeof NUMBERS)['x64'], ...args: number[]) =>
       answerOf(filter, { number: NUMBERS[arch][name], arch: ARCHES[arch], args })
-    for (const name of ['read', 'openat', 'ptrace'] as const) assert.equal(asked(name), 'allow', name)
+    for (const name of ['read', 'openat', 'ptrace'] as const) assert.equal(verdictOf(name), 'allow', name)
     for (const name of ['keyctl', 'bpf', 'mount', 'unshare', 'io_uring_setup'] as const)
-      assert.equal(asked(name), 'errno 1', name)
-    assert.equal(asked('clone', 0x3d0f00), 'allow', 'a thread')
-    assert.equal(asked('clone', 0x10000000), 'errno 1', 'a namespace of users')
-    assert.equal(asked('clone', 0x20000000 | 17), 'errno 1', 'a namespace of processes')
-    assert.equal(asked('clone3'), 'errno 38')
-    assert.equal(asked('ioctl', 0, 0x5412), 'errno 1', 'typing into a terminal')
+      assert.equal(verdictOf(name), 'errno 1', name)
+    assert.equal(verdictOf('clone', 0x3d0f00), 'allow', 'a thread')
+    assert.equal(verdictOf('clone', 0x10000000), 'errno 1', 'a namespace of users')
+    assert.equal(verdictOf('clone', 0x20000000 | 17), 'errno 1', 'a namespace of processes')
+    assert.equal(verdictOf('clone3'), 'errno 38')
+    assert.equal(verdictOf('ioctl', 0, 0x5412), 'errno 1', 'typing into a terminal')
     // The kernel only reads the low half.
-    assert.equal(asked('ioctl', 0, 0x1_0000_5412), 'errno 1')
-    assert.equal(asked('ioctl', 0, 0x5413), 'allow')
+    assert.equal(verdictOf('ioctl', 0, 0x1_0000_5412), 'errno 1')
+    assert.equal(verdictOf('ioctl', 0, 0x5413), 'allow')
     assert.deepEqual(
-      [1, 2, 10, 16].map((family) => asked('socket', family)),
+      [1, 2, 10, 16].map((family) => verdictOf('socket', family)),
       Array(4).fill('allow'),
     )
     assert.deepEqual(
-      [38, 40].map((family) => asked('socket', family)),
+      [38, 40].map((family) => verdictOf('socket', family)),
       Array(2).fill('errno 97'),
     )
-    assert.equal(asked('personality', 0xffffffff), 'allow')
-    assert.equal(asked('personality', 0x40000), 'errno 1')
+    assert.equal(verdictOf('personality', 0xffffffff), 'allow')
+    assert.equal(verdictOf('personality', 0x40000), 'errno 1')
     assert.equal(answerOf(filter, { number: 0, arch: 0x40000003 }), 'kill', 'as 32 bits')
     if (arch === 'x64') assert.equal(answerOf(filter, { number: 0x40000000, arch: ARCHES.x64 }), 'errno 1', 'as x32')
   })

@@ -76,7 +76,7 @@ const REFUSED: Record<string, readonly [number | null, number | null]> = {
 
 export const refusedCalls: readonly string[] = Object.keys(REFUSED)
 
-const LOOKED_INTO = {
+const ARGUMENT_FILTERED = {
   clone: [56, 220],
   clone3: [435, 435],
   ioctl: [16, 29],
@@ -90,9 +90,9 @@ const X32 = 0x40000000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 export const NAMESPACES = 0x7e020000
 /** TIOCSTI and TIOCLINUX, which inject input into a terminal. */
-const TYPES = [0x5412, 0x541c]
+const INPUT_IOCTLS = [0x5412, 0x541c]
 /** AF_ALG and AF_VSOCK. */
-const FAMILIES = [38, 40]
+const REFUSED_FAMILIES = [38, 40]
 /** PER_LINUX with or without UNAME26 and PER_LINUX32, and the query. */
 const PERSONALITIES = [0, 0x8, 0x20000, 0x20008, 0xffffffff]
 
@@ -107,14 +107,14 @@ const EAFNOSUPPORT = 97
 export function seccompFilter(arch: Arch): Buffer {
   const column = arch === 'x64' ? 0 : 1
   const numbers = Object.values(REFUSED).flatMap((row) => row[column] ?? [])
-  const number = (name: keyof typeof LOOKED_INTO): number => LOOKED_INTO[name][column]
+  const number = (name: keyof typeof ARGUMENT_FILTERED): number => ARGUMENT_FILTERED[name][column]
   const on = (value: number, to: string): Line => ({ op: 'equal', value, to })
   return assemble([
     { op: 'load', offset: SEEN.arch },
     { op: 'equal', value: ARCHES[arch], to: null, otherwise: 'kill' },
     { op: 'load', offset: SEEN.number },
     ...(arch === 'x64' ? [{ op: 'atLeast', value: X32, to: 'refuse' } as const] : []),
-    ...Object.keys(LOOKED_INTO).map((name) => on(number(name as keyof typeof LOOKED_INTO), name)),
+    ...Object.keys(ARGUMENT_FILTERED).map((name) => on(number(name as keyof typeof ARGUMENT_FILTERED), name)),
     ...numbers.map((value) => on(value, 'refuse')),
     { op: 'return', value: ALLOW },
     { op: 'label', name: 'clone' },
@@ -122,11 +122,11 @@ export function seccompFilter(arch: Arch): Buffer {
     { op: 'anyBit', value: NAMESPACES, to: 'refuse', otherwise: 'allow' },
     { op: 'label', name: 'ioctl' },
     { op: 'load', offset: SEEN.argument(1) },
-    ...TYPES.map((value) => on(value, 'refuse')),
+    ...INPUT_IOCTLS.map((value) => on(value, 'refuse')),
     { op: 'return', value: ALLOW },
     { op: 'label', name: 'socket' },
     { op: 'load', offset: SEEN.argument(0) },
-    ...FAMILIES.map((value) => on(value, 'family')),
+    ...REFUSED_FAMILIES.map((value) => on(value, 'family')),
     { op: 'return', value: ALLOW },
     { op: 'label', name: 'personality' },
     { op: 'load', offset: SEEN.argument(0) },

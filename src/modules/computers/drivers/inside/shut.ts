@@ -6,7 +6,7 @@ import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** Private, link-local and loopback ranges, and cloud metadata. */
-const SHUT = [
+const BLOCKED_RANGES = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -41,7 +41,7 @@ export const shutScript = (nameservers: readonly string[], ip = 'ip', also: read
     ...nameservers.flatMap((address) =>
       [UDP, TCP].map((proto) => policy(alone(address), 100, 'allow', `proto ${proto} dport 53`)),
     ),
-    ...[...SHUT, ...also.map(alone)].map((range) => policy(range, 200, 'block')),
+    ...[...BLOCKED_RANGES, ...also.map(alone)].map((range) => policy(range, 200, 'block')),
   ]
   return `${ip} -batch - <<'RULES'\n${rules.join('\n')}\nRULES\n`
 }

@@ -10,7 +10,7 @@ const fault = (code: string): never => {
   throw Object.assign(new Error(code), { code })
 }
 
-interface Given {
+interface KernelOptions {
   /** The server's group: the path in `/proc/self/cgroup`. */
   own: string
   /** The subtree that the account can write to. */
@@ -19,7 +19,7 @@ interface Given {
 }
 
 /** Simulates cgroup v2 as far as limits need it: https://docs.kernel.org/admin-guide/cgroup-v2.html */
-function kernelOf({ own, mine, controllers = 'cpuset cpu io memory pids' }: Given) {
+function kernelOf({ own, mine, controllers = 'cpuset cpu io memory pids' }: KernelOptions) {
   const at = (path: string) => join('/sys/fs/cgroup', path).replace(/\/$/, '')
   const groups = new Map<string, { enabled: Set<string>; pids: Set<string>; values: Map<string, string> }>()
   const make = (folder: string) => {
@@ -105,19 +105,19 @@ for (const [what, own] of [
 ])
   test(`${what} gets limits in subgroups, and the server moves to its own`, () => {
     const { files, groups, at } = kernelOf({ own: own!, mine: own! })
-    const opened = openControlGroups(files)!
-    const [procs] = opened.make(box)
+    const controlGroups = openControlGroups(files)!
+    const [procs] = controlGroups.make(box)
     assert.equal(procs, at(`${own}/ukiyo/box/cgroup.procs`))
     assert.deepEqual([...groups.get(dirname(procs))!.values], limits)
     assert.deepEqual([...groups.get(at(`${own}/ukiyo-server`))!.pids], ['100', '101'])
     files.write(procs, '102')
-    opened.remove('box')
+    controlGroups.remove('box')
     assert.ok(groups.has(dirname(procs)), 'it is kept while a process is in it')
     // A later server process starts in the first one's group.
     const later = kernelOf({ own: own!, mine: own! })
-    const read = later.files.read
+    const readFile = later.files.read
     openControlGroups(later.files)
-    later.files.read = (file) => (file === '/proc/self/cgroup' ? `0::${join(own!, 'ukiyo-server')}\n` : read(file))
+    later.files.read = (file) => (file === '/proc/self/cgroup' ? `0::${join(own!, 'ukiyo-server')}\n` : readFile(file))
     assert.deepEqual(openControlGroups(later.files)!.make(box), [later.at(`${own}/ukiyo/box/cgroup.procs`)])
   })
 

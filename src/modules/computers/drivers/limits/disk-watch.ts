@@ -6,8 +6,8 @@ import type { ProcessResult } from '../run.ts'
 import { type CloudRow, boxOf, cloudStore } from '../store.ts'
 
 /** The interval, or ten times the last measurement's duration if longer. */
-const LOOK_MS = 5_000
-const MORE = 10
+const INTERVAL_MS = 5_000
+const INTERVAL_FACTOR = 10
 /** Growth allowed to a computer already over its limit, so that its owner can delete files. */
 const SLACK_BYTES = 1_048_576
 
@@ -31,7 +31,7 @@ export function watchDisks(db: Db, failed: (error: unknown, id: Id) => void): Di
   async function measure(row: CloudRow, driver: Driver, one: Measurement): Promise<void> {
     const from = performance.now()
     const used = await driver.used(boxOf(row))
-    one.lookAt = performance.now() + Math.max(LOOK_MS, MORE * (performance.now() - from))
+    one.lookAt = performance.now() + Math.max(INTERVAL_MS, INTERVAL_FACTOR * (performance.now() - from))
     if (used === null) return
     one.used = used
     await cloudStore.set(db, row.computer_id, { disk_used_bytes: BigInt(used) })

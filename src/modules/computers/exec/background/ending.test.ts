@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withWord } from '#test/computers/keeper.ts'
 import { testDatabase } from '#test/database.ts'
-import { type Home, daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
+import { type Home, daemonHome, continueDaemon, runDaemonAt } from '#test/link/run-daemon.ts'
 import { pairedComputer } from '#test/makers.ts'
 import { type Caller, type TestServer, caller, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
@@ -14,7 +14,7 @@ const seconds = (which: number): string => String(3_000_000 + which * 100_000 + 
 const STUBBORN = (time: string): string =>
   `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep ${time} & wait; sleep ${time}" & echo up; wait; sleep ${time}`
 
-async function begun(alice: Caller, computerId: string, time: string): Promise<string> {
+async function startCommand(alice: Caller, computerId: string, time: string): Promise<string> {
   const answer = await alice.post(`/computers/${computerId}/exec`, { command: STUBBORN(time), background: true })
   assert.equal(answer.status, 202, answer.text)
   await until(
@@ -54,8 +54,8 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
       const daemon = await runDaemonAt(home, server.origin, { id, credential })
       assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
       const [ends, stays] = [seconds(at), seconds(at + 50)]
-      const operation = await begun(caller(server.origin, key.headers), id, ends)
-      const other = await begun(alice, id, stays)
+      const operation = await startCommand(caller(server.origin, key.headers), id, ends)
+      const other = await startCommand(alice, id, stays)
       await daemon[Symbol.asyncDispose]()
       await away(server, alice, id)
 
@@ -65,8 +65,8 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
           server = await testServer({ database, environment: { UK_PORT: port } })
           alice = caller(server.origin, person.headers)
         } else if (step === 'cancel') {
-          const asked = await alice.post(`/operations/${operation}/cancel`)
-          assert.equal(asked.status, 200, asked.text)
+          const response = await alice.post(`/operations/${operation}/cancel`)
+          assert.equal(response.status, 200, response.text)
         } else assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)
         if (step !== 'restart')
           await until(
@@ -76,10 +76,10 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
       }
       assert.ok(withWord(ends).length > 0, 'nobody could tell the computer yet')
 
-      await using _back = goOn(home)
+      await using _back = continueDaemon(home)
       await until(
         async () => withWord(ends),
-        (left) => left.length === 0,
+        (processes) => processes.length === 0,
       )
       // Other commands continue, and their callers can still follow them.
       assert.ok(withWord(stays).length > 0)
@@ -90,7 +90,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
       assert.equal((await alice.post(`/operations/${other}/cancel`)).status, 200)
       await until(
         async () => withWord(stays),
-        (left) => left.length === 0,
+        (processes) => processes.length === 0,
       )
       const { pool } = server.app.engine.postgres
       // Past the delay of late calls.
@@ -99,7 +99,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
       )
       await until(
         async () => (await pool.query('select from computer_commands')).rowCount,
-        (left) => left === 0,
+        (count) => count === 0,
       )
     } finally {
       await server[Symbol.asyncDispose]()

@@ -21,9 +21,9 @@ const followed = 2_000_000 + process.pid
 
 /** Starts a background command and an attached terminal. */
 async function inUse(alice: Caller, id: string): Promise<{ operation: string; over: Promise<unknown> }> {
-  const begun = await alice.post(`/computers/${id}/exec`, { command: `echo up; sleep ${going}`, background: true })
-  assert.equal(begun.status, 202, begun.text)
-  const operation: string = begun.body.data.id
+  const response = await alice.post(`/computers/${id}/exec`, { command: `echo up; sleep ${going}`, background: true })
+  assert.equal(response.status, 202, response.text)
+  const operation: string = response.body.data.id
   const terminal = await alice.post(`/computers/${id}/terminal`, { action: 'open', argv: ['cat'] })
   const ticket = await alice.post(`/computers/${id}/terminals/${terminal.body.data.terminal_id}/ticket`, {})
   const socket = new WebSocket(ticket.body.data.url)
@@ -41,7 +41,7 @@ async function goesOn(exec: (argv: string[]) => Promise<string>): Promise<void> 
   const count = (seconds: number) => exec(['sh', '-c', `pgrep -cx -f 'sleep ${seconds}' || true`])
   await until(
     async () => [await count(followed), await count(going)].map(Number),
-    ([ended, goes]) => ended === 0 && goes === 1,
+    ([followedCount, goes]) => followedCount === 0 && goes === 1,
   )
 }
 
@@ -59,19 +59,19 @@ test('a server stops at once while computers are in use, and the next one contin
   const person = await first.person('Alice')
   const alice = await person.key()
   const { port } = new URL(first.origin)
-  const paired = await pairedComputer(person)
-  await using _daemon = await runDaemonAt(home, first.origin, paired)
-  assert.ok(await first.app.engine.links.online(paired.id, PATIENCE_MS))
-  const { operation, over } = await inUse(alice, paired.id)
+  const pairing = await pairedComputer(person)
+  await using _daemon = await runDaemonAt(home, first.origin, pairing)
+  assert.ok(await first.app.engine.links.online(pairing.id, PATIENCE_MS))
+  const { operation, over } = await inUse(alice, pairing.id)
   await stops(first)
   await over
 
   await using next = await testServer({ database, environment: { UK_PORT: port } })
   const again = caller(next.origin, alice.headers)
-  assert.ok(await next.app.engine.links.online(paired.id, PATIENCE_MS))
+  assert.ok(await next.app.engine.links.online(pairing.id, PATIENCE_MS))
   const status = async () => (await again.get(`/operations/${operation}`)).body.data.status
   await until(status, (now) => now === 'running')
-  await goesOn(async (argv) => (await again.post(`/computers/${paired.id}/exec`, { argv })).body.data.stdout)
+  await goesOn(async (argv) => (await again.post(`/computers/${pairing.id}/exec`, { argv })).body.data.stdout)
   await again.post(`/operations/${operation}/cancel`)
   await until(status, (now) => now === 'cancelled')
 })
@@ -103,7 +103,7 @@ test('the same holds for cloud computers linked over local sockets', bubbles, as
   }
   await until(
     async () => (await next.app.engine.postgres.pool.query('select from cloud_remains')).rowCount,
-    (left) => left === 0,
+    (count) => count === 0,
   )
   rmSync(openHost(database.dataDir).folder, { recursive: true, force: true })
 })

@@ -22,8 +22,8 @@ const { db } = server.app.engine.postgres
 const NEVER_WAITS: readonly OperationName[] = ['daemon.probe', 'engine.call', 'engine.models', 'fs.upload_drop']
 
 test('every call waits for a computer whose server process was killed', async () => {
-  const waiting = (Object.keys(operations) as OperationName[]).filter((op) => !NEVER_WAITS.includes(op))
-  await Promise.all(waiting.map(tryOne))
+  const waitingOperations = (Object.keys(operations) as OperationName[]).filter((op) => !NEVER_WAITS.includes(op))
+  await Promise.all(waitingOperations.map(tryOne))
 })
 
 async function tryOne(op: OperationName): Promise<void> {
@@ -45,13 +45,13 @@ async function tryOne(op: OperationName): Promise<void> {
       async () => tries,
       (count) => count > 0,
     )
-    const asked: string[] = []
+    const operationNames: string[] = []
     using _linked = await linkUp(server.origin, credential, ({ op }) => {
-      asked.push(op)
+      operationNames.push(op)
       return Promise.reject(new Refusal('not_found', { message: 'Asked at last.' }))
     })
     await answer
-    assert.ok(asked.includes(op), `${asked.join()} and not ${op}`)
+    assert.ok(operationNames.includes(op), `${operationNames.join()} and not ${op}`)
     await sql`delete from processes where id = ${processId}`.execute(db)
   } finally {
     await new Promise((resolve) => dead.close(resolve))

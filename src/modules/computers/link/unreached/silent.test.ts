@@ -143,7 +143,7 @@ const silent: Answerer = ({ op }) => (op === 'engine.models' ? Promise.resolve(m
 
 async function answerOf(caller: Caller, id: string, name: Name, call: Call): Promise<Answer> {
   const { method, path } = computers.endpoints[name]
-  const given = typeof call.params === 'function' ? await call.params(id) : call.params
+  const pathParams = typeof call.params === 'function' ? await call.params(id) : call.params
   const params: Record<string, string> = {
     id,
     terminal_id: 't',
@@ -153,7 +153,7 @@ async function answerOf(caller: Caller, id: string, name: Name, call: Call): Pro
     workspace_id: alice.workspaceId,
     local_model_id: newId(),
     operation_id: newId(),
-    ...given,
+    ...pathParams,
   }
   const place = path.replace(/:(\w+)/g, (_, param: string) => params[param]!)
   return caller.request(method, place + (call.query ?? ''), call.body, call.headers)
@@ -201,9 +201,9 @@ test('the table covers every route of a computer, and routes that call it declar
   assert.deepEqual(Object.keys(calls).toSorted(), (ofComputer as string[]).toSorted())
   for (const name of ofComputer as Name[]) {
     const { errors = [] } = computers.endpoints[name] as { errors?: readonly string[] }
-    const asked = calls[name].some((call) => call.ends !== 'LOCAL')
-    assert.equal(errors.includes('computer_offline'), asked, name)
-    assert.equal(errors.includes('timeout'), asked, name)
+    const callsComputer = calls[name].some((call) => call.ends !== 'LOCAL')
+    assert.equal(errors.includes('computer_offline'), callsComputer, name)
+    assert.equal(errors.includes('timeout'), callsComputer, name)
   }
 })
 
@@ -258,11 +258,12 @@ const firstWords: Partial<Record<OperationName, Answerer>> = {
     return never
   },
 }
-const begins: Answerer = (asked, stream, call) => (firstWords[asked.op as OperationName] ?? silent)(asked, stream, call)
+const startsOnly: Answerer = (request, stream, call) =>
+  (firstWords[request.op as OperationName] ?? silent)(request, stream, call)
 
 test('calls end when a daemon starts an answer and falls silent', async () => {
   const { id, credential } = await pairedComputer(alice)
-  using linked = await linkUp(server.origin, credential, begins)
+  using linked = await linkUp(server.origin, credential, startsOnly)
   for (const caller of [alice, beyond]) {
     const later: [Name, Call][] = [
       ...calls.exec.slice(0, 3).map((call): [Name, Call] => ['exec', call]),
@@ -276,8 +277,8 @@ test('calls end when a daemon starts an answer and falls silent', async () => {
         assertSilent({ status, error: body.error }, `${name} ${at}`)
       }),
     )
-    const told = await answerOf(caller, id, 'exec', { body: { command: 'true', timeout_ms: 50 }, headers: events })
-    assert.match(told.text, /event: exec\.failed\ndata: .*"timeout"/)
+    const response = await answerOf(caller, id, 'exec', { body: { command: 'true', timeout_ms: 50 }, headers: events })
+    assert.match(response.text, /event: exec\.failed\ndata: .*"timeout"/)
     // The archive has started, so the response is aborted.
     await assert.rejects(answerOf(caller, id, 'download', { query: '?path=/x&archive=zip' }))
     const copied = await caller.post('/drive/files', {
@@ -317,13 +318,13 @@ test('a change whose link is closed for silence is a timeout, or offline', async
   await Promise.all(
     changes.map(async ([name, call]) => {
       const { id, credential } = await pairedComputer(alice)
-      const asked = Promise.withResolvers<void>()
+      const request = Promise.withResolvers<void>()
       using linked = await linkUp(server.origin, credential, ({ op }) => {
-        if (op.startsWith('fs.') || op.startsWith('users.')) asked.resolve()
+        if (op.startsWith('fs.') || op.startsWith('users.')) request.resolve()
         return never
       })
       const answer = answerOf(alice, id, name, call)
-      await asked.promise
+      await request.promise
       linked.mux.close(CLOSE.silent, SILENT)
       const { status, body } = await answer
       assertSilent({ status, error: body.error }, name)
@@ -333,16 +334,16 @@ test('a change whose link is closed for silence is a timeout, or offline', async
 
 test('after an unanswered rotation both credentials work', async () => {
   const { id, credential } = await pairedComputer(alice)
-  let given = ''
+  let newCredential = ''
   {
     using _linked = await linkUp(server.origin, credential, ({ op, input }) => {
-      if (op === 'daemon.rotate') given = (input as { credential: string }).credential
+      if (op === 'daemon.rotate') newCredential = (input as { credential: string }).credential
       return never
     })
     const { status, body } = await alice.post(`/computers/${id}/rotate-credential`, {})
     assertSilent({ status, error: body.error }, 'rotate')
   }
-  for (const each of [given, credential]) {
+  for (const each of [newCredential, credential]) {
     using _again = await linkUp(server.origin, each, silent)
   }
 })

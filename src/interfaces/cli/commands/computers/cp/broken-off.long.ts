@@ -153,7 +153,7 @@ test('at a terminal the progress is shown, and the copy resumes after a lost con
     )
     proxy.cut()
   }
-  assert.equal(await seat.ended(), 0)
+  assert.equal(await seat.exitCode(), 0)
   assert.equal(sha(readFileSync(join(there, 'watched'))), hash)
   rmSync(join(here, 'watched'))
   const down = await seatAt(keeper.client, ['sh', program, 'computer', 'cp', `box:${there}/watched`, '.'], {
@@ -162,6 +162,6 @@ test('at a terminal the progress is shown, and the copy resumes after a lost con
   })
   await until(async () => partIn(here), Boolean)
   proxy.cut()
-  assert.equal(await down.ended(), 0)
+  assert.equal(await down.exitCode(), 0)
   assert.equal(sha(readFileSync(join(here, 'watched'))), hash)
 })
