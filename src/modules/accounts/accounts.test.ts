@@ -17,9 +17,9 @@ test('the first account becomes administrator, and later ones are standard accou
     (await alice.get('/admin/accounts')).body.data.map((row: { email: string }) => row.email),
     ['bob@example.com', 'alice@example.com'],
   )
-  const refused = await bob.get('/admin/accounts')
-  assert.equal(refused.status, 403)
-  assert.equal(refused.body.error.code, 'insufficient_role')
+  const refusal = await bob.get('/admin/accounts')
+  assert.equal(refusal.status, 403)
+  assert.equal(refusal.body.error.code, 'insufficient_role')
 })
 
 test('an email address can be used once, regardless of case', async () => {
@@ -93,9 +93,9 @@ test('failed sign-ins are limited per account across processes', async () => {
   const statuses: number[] = []
   for (let i = 0; i < 6; i++) statuses.push((await attempt(i % 2 ? twin : server, 'wrong')).status)
   assert.deepEqual(statuses, [401, 401, 401, 401, 429, 429])
-  const refused = await attempt(server, alice.password)
-  assert.equal(refused.status, 429)
-  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  const refusal = await attempt(server, alice.password)
+  assert.equal(refusal.status, 429)
+  assert.ok(Number(refusal.headers.get('retry-after')) >= 1)
 })
 
 test('a settings update keeps omitted fields and validates time zones', async () => {
@@ -140,8 +140,8 @@ test('a session above the limit ends, also in another process', async () => {
   const { email, password } = alice
   const newest = await server.stranger.post('/auth/sign-in', { email, password }, { 'x-uk-csrf': '1' })
   assert.equal(newest.status, 200)
-  for (const ended of [() => alice.get('/me'), there])
-    await becomes(async () => (await ended()).body.error?.code, 'session_expired')
+  for (const request of [() => alice.get('/me'), there])
+    await becomes(async () => (await request()).body.error?.code, 'session_expired')
 })
 
 test('an active session doesn’t expire as idle', async () => {
@@ -169,8 +169,8 @@ test('an active session doesn’t expire as idle', async () => {
   await pool.query(`update sessions set last_used_at = ${nearly} where account_id = $1`, [alice.id])
   const further = () => third.stranger.get('/me', { cookie: alice.headers.cookie! })
   assert.equal((await further()).status, 200)
-  const refused = await until(further, ({ status }) => status !== 200)
-  assert.equal(refused.body.error.code, 'session_expired')
+  const refusal = await until(further, ({ status }) => status !== 200)
+  assert.equal(refusal.body.error.code, 'session_expired')
 })
 
 test('ended sessions are eventually deleted', async () => {
@@ -193,9 +193,9 @@ test('ended sessions are eventually deleted', async () => {
     ).rows[0]
   const retain = () => accountSchedules(engine)[0]!.run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   await retain()
-  const kept = await counts()
-  assert.equal(kept.sessions, 1)
-  assert.ok(kept.logins > 0 && kept.changes > 0, 'what still counts stays')
+  const countsAfter = await counts()
+  assert.equal(countsAfter.sessions, 1)
+  assert.ok(countsAfter.logins > 0 && countsAfter.changes > 0, 'what still counts stays')
   await pool.query(`update login_failures set at = now() - interval '2 hours'`)
   await pool.query(`update rights_changes set at = now() - interval '8 days'`)
   await retain()

@@ -27,7 +27,7 @@ const credential = {
   authenticatorAttachment: z.string().max(32).nullish(),
 }
 
-export const made = z
+export const registrationResponse = z
   .object({
     ...credential,
     response: z.object({
@@ -48,7 +48,7 @@ export const made = z
     ],
   })
 
-export const shown = z
+export const authenticationResponse = z
   .object({
     ...credential,
     response: z.object({
@@ -70,8 +70,8 @@ export const shown = z
     ],
   })
 
-export type Made = z.output<typeof made>
-export type Shown = z.output<typeof shown>
+export type RegistrationResponse = z.output<typeof registrationResponse>
+export type AuthenticationResponse = z.output<typeof authenticationResponse>
 
 const options = one(
   z.object({
@@ -111,7 +111,7 @@ export const passkeys = area(
       scope: null,
       consent: 'person',
       auth: 'session',
-      body: { name, credential: made },
+      body: { name, credential: registrationResponse },
       reply: one(Passkey),
       status: 201,
       errors: ['proof_required', 'limit_reached', 'already_exists', 'link_expired', 'not_supported'],
@@ -148,7 +148,7 @@ export const passkeys = area(
       summary: 'Sign in with a passkey',
       scope: null,
       auth: 'sign_in',
-      body: { credential: shown },
+      body: { credential: authenticationResponse },
       reply: one(Account),
       errors: ['invalid_credentials', 'link_expired', 'rate_limited', 'not_supported'],
       beyond: true,

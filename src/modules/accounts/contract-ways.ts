@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { area, endpoint, idOut, none, one, time } from '#core/contract.ts'
-import { shown } from './contract-passkeys.ts'
+import { authenticationResponse } from './contract-passkeys.ts'
 import { Account } from './contract.ts'
 import { newPassword } from './contract-password.ts'
 
 const email = z.string().trim().max(254)
-const proved = one(
+const proofReply = one(
   z.object({
     id: idOut.describe('The ID of the session.'),
     created_at: time.describe('When you confirmed your identity.'),
@@ -42,8 +42,8 @@ export const waysIn = area(
       scope: null,
       consent: 'person',
       auth: 'session',
-      body: { password: z.string().max(256).optional(), credential: shown.optional() },
-      reply: proved,
+      body: { password: z.string().max(256).optional(), credential: authenticationResponse.optional() },
+      reply: proofReply,
       errors: ['invalid_credentials', 'link_expired', 'missing_parameter', 'rate_limited', 'not_supported'],
       beyond: true,
     }),

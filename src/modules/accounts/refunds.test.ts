@@ -9,12 +9,12 @@ test('refunds can’t exceed the charge, and the spend cap still counts the orig
   const bob = await server.person('Bob')
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
   const key = await bob.key({ spend_cap_usd: 1 })
-  const said = await key.post('/inference/text', {
+  const response = await key.post('/inference/text', {
     model: 'sim/echo',
     messages: [{ role: 'user', content: 'one two' }],
   })
-  assert.equal(said.body.data.cost_usd, 0.000006)
-  const at = `/admin/calls/${said.body.data.id}/refunds`
+  assert.equal(response.body.data.cost_usd, 0.000006)
+  const at = `/admin/calls/${response.body.data.id}/refunds`
 
   assert.equal((await bob.post(at, {})).body.error.code, 'insufficient_role')
   assert.equal((await key.post(at, {})).body.error.code, 'cookie_session_required')
@@ -33,7 +33,7 @@ test('refunds can’t exceed the charge, and the spend cap still counts the orig
       (select sum(change)::int8 from ledger where account_id = $1::ulid) as lines,
       (select array_agg(kind order by seq) from ledger where call_id = $2::ulid) as kinds,
       (select count(*)::int from audit where action = 'call.refunded' and subject_id = $2::text) as audited`,
-    [bob.id, said.body.data.id],
+    [bob.id, response.body.data.id],
   )
   assert.deepEqual(rows[0], {
     balance: 1_000_000_000n,
@@ -41,8 +41,8 @@ test('refunds can’t exceed the charge, and the spend cap still counts the orig
     kinds: ['reserve', 'settle', 'refund', 'refund'],
     audited: 2,
   })
-  const [shown] = (await bob.get('/api-keys')).body.data
-  assert.equal(shown.spent_usd, 0.000006)
+  const [apiKey] = (await bob.get('/api-keys')).body.data
+  assert.equal(apiKey.spent_usd, 0.000006)
 
   const free = await alice.post('/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content: 'hi' }] })
   const nothing = await alice.post(`/admin/calls/${free.body.data.id}/refunds`, {})

@@ -95,8 +95,8 @@ export const authService = implement(auth, {
         refuse('invalid_credentials', { param: 'current_password', message: 'The current password is wrong.' })
       await refundLogin(ctx, subjects)
     }
-    const changed = await setPassword(ctx, account.id, new_password, sessionId(ctx))
-    return showAccount(changed)
+    const updatedAccount = await setPassword(ctx, account.id, new_password, sessionId(ctx))
+    return showAccount(updatedAccount)
   },
 })
 
@@ -147,9 +147,9 @@ export const adminService = implement(admin, {
     requireAdministrator(ctx)
     return accountsForAdmin(ctx, { q, cursor, limit })
   },
-  async credits(ctx, { id: named, amount_usd, note }) {
+  async credits(ctx, { id: accountRef, amount_usd, note }) {
     requireAdministrator(ctx)
-    const { id } = await accountNamed(ctx, named)
+    const { id } = await accountNamed(ctx, accountRef)
     return ctx.transaction(async (ctx) => {
       const balance = await ctx.engine.ledger.grant(ctx.db, id, fromUsd(amount_usd), note, ctx.principal.accountId)
       await ctx.emit({
@@ -223,7 +223,7 @@ export const setPassword = async (
   keep: string | null,
 ): Promise<AccountRow> => {
   const password_hash = await hashPassword(password)
-  const changed = await ctx.transaction(async (ctx) => {
+  const updatedRow = await ctx.transaction(async (ctx) => {
     // Revokes earlier recovery links.
     await challengeStore.forget(ctx.db, 'recovery', accountId)
     const row = await accountStore.setPassword(ctx.db, accountId, password_hash)
@@ -232,7 +232,7 @@ export const setPassword = async (
     return row
   })
   await ctx.engine.rights.refresh()
-  return changed
+  return updatedRow
 }
 
 export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx)
@@ -240,8 +240,8 @@ export const callersAccount = (ctx: Context): Promise<AccountRow> => present(ctx
 /** Marks the address as verified and grants promised credits. Idempotent. */
 export const verifyEmail = (ctx: Context, accountId: string): Promise<void> =>
   ctx.transaction(async (ctx) => {
-    const promised = await accountStore.verifyEmail(ctx.db, accountId)
-    if (promised !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promised, 'sign-up', null)
+    const promisedCredits = await accountStore.verifyEmail(ctx.db, accountId)
+    if (promisedCredits !== null) await ctx.engine.ledger.grant(ctx.db, accountId, promisedCredits, 'sign-up', null)
   })
 
 export interface Person {
@@ -276,12 +276,12 @@ async function present(ctx: Context): Promise<AccountRow> {
 }
 
 export async function endSession(ctx: Context, id: string): Promise<boolean> {
-  const ended = await ctx.transaction(async (ctx) => {
+  const hasEnded = await ctx.transaction(async (ctx) => {
     await rightsChanged(ctx.db, [ctx.principal.accountId])
     return sessionStore.end(ctx.db, ctx.principal.accountId, id)
   })
   await ctx.engine.rights.refresh()
-  return ended
+  return hasEnded
 }
 
 function requireAdministrator({ principal }: Context): void {

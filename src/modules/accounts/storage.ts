@@ -4,12 +4,12 @@ import type { Context } from '#infra/context.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 
-interface Measured {
+interface SizedKind {
   kind: string
   bytes(db: Db, workspaceIds: readonly Id[]): Promise<Map<Id, bigint>>
 }
 
-const measured: readonly Measured[] = [{ kind: 'file', bytes: storedByWorkspace }]
+const sizedKinds: readonly SizedKind[] = [{ kind: 'file', bytes: storedByWorkspace }]
 
 interface Kind {
   kind: string
@@ -22,16 +22,16 @@ export async function storageOf({ db }: Context, workspaceIds: readonly Id[]) {
   const [{ rows }, ...sizes] = await Promise.all([
     sql<{ workspace_id: Id; kind: string; count: number }>`select workspace_id, kind, count(*)::int as count
       from resources where workspace_id = any(${workspaceIds}::ulid[]) group by 1, 2 order by 2`.execute(db),
-    ...measured.map(({ bytes }) => bytes(db, workspaceIds)),
+    ...sizedKinds.map(({ bytes }) => bytes(db, workspaceIds)),
   ])
   const workspaces = workspaceIds.map((workspace_id) => {
     const kinds: Kind[] = rows
       .filter((row) => row.workspace_id === workspace_id)
       .map(({ kind, count }) => ({ kind, count, size_bytes: null }))
-    measured.forEach(({ kind }, i) => {
+    sizedKinds.forEach(({ kind }, i) => {
       const size = Number(sizes[i]!.get(workspace_id) ?? 0n)
-      const known = kinds.find((one) => one.kind === kind)
-      if (known) known.size_bytes = size
+      const entry = kinds.find((one) => one.kind === kind)
+      if (entry) entry.size_bytes = size
       // File versions are deleted slightly later than their file.
       else if (size > 0) kinds.push({ kind, count: 0, size_bytes: size })
     })

@@ -57,13 +57,13 @@ test('invited members use every simulated model without credits and keep their c
 
   // Spend caps still count the published price.
   const key = await member.key({ spend_cap_usd: 0.000001 })
-  const capped = await key.post('/inference/text', {
+  const cappedResponse = await key.post('/inference/text', {
     model: 'sim/echo',
     messages: [{ role: 'user', content: 'one two' }],
   })
-  assert.deepEqual([capped.status, capped.body.error.code], [402, 'spend_cap_reached'])
-  const spent = (await member.get('/me/usage')).body.data
-  assert.ok(spent.spent_usd === undefined || spent.spent_usd > 0, JSON.stringify(spent))
+  assert.deepEqual([cappedResponse.status, cappedResponse.body.error.code], [402, 'spend_cap_reached'])
+  const usage = (await member.get('/me/usage')).body.data
+  assert.ok(usage.spent_usd === undefined || usage.spent_usd > 0, JSON.stringify(usage))
 
   // The preview matches the call.
   const preview = async (who: Person) =>

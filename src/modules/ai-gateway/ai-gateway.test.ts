@@ -20,19 +20,22 @@ after(() => house[Symbol.asyncDispose]())
 
 test('a user’s own provider key is tested, its models are listed, and requests with it cost no credits', async () => {
   await using vendor = await startOpenAI({ key: 'sk-bob-0123456789' })
-  const made = await bring(bob, vendor, 'mine', { headers: { 'OpenAI-Project': 'proj_secret' } })
-  assert.deepEqual([made.has_api_key, made.api_key_last4, made.header_names], [true, '6789', ['openai-project']])
-  assert.equal('api_key' in made || 'headers' in made, false)
-  const tested = (await bob.post(`${at}/${made.id}/test`)).body.data
-  assert.deepEqual([tested.ok, tested.models_count, tested.error], [true, 4, null])
+  const endpoint = await bring(bob, vendor, 'mine', { headers: { 'OpenAI-Project': 'proj_secret' } })
+  assert.deepEqual(
+    [endpoint.has_api_key, endpoint.api_key_last4, endpoint.header_names],
+    [true, '6789', ['openai-project']],
+  )
+  assert.equal('api_key' in endpoint || 'headers' in endpoint, false)
+  const testResult = (await bob.post(`${at}/${endpoint.id}/test`)).body.data
+  assert.deepEqual([testResult.ok, testResult.models_count, testResult.error], [true, 4, null])
   assert.ok((await slugs(bob)).includes('mine/gpt-4o'))
   assert.ok(!(await slugs(bob)).includes('mine/text-embedding-3-small'))
   const answer = await bob.post('/inference/text', hello('mine/gpt-4o'))
   assert.equal(answer.body.data?.text, 'hello you', answer.text)
   assert.deepEqual([answer.body.data.provider, answer.body.data.cost_usd], ['mine', null])
-  const sent = vendor.requests.findLast(({ path }) => path === '/v1/chat/completions')!
+  const lastRequest = vendor.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   assert.deepEqual(
-    [sent.headers.authorization, sent.headers['openai-project'], sent.json().model],
+    [lastRequest.headers.authorization, lastRequest.headers['openai-project'], lastRequest.json().model],
     [`Bearer ${vendor.key}`, 'proj_secret', 'gpt-4o'],
   )
   const key = await bob.key()
@@ -43,18 +46,18 @@ test('a user’s own provider key is tested, its models are listed, and requests
   const [row] = (await bob.get('/ai-gateway/providers')).body.data.filter(
     ({ slug }: { slug: string }) => slug === 'mine',
   )
-  assert.deepEqual([row.billing, row.source, row.endpoint_id, row.models_count], ['byok', 'account', made.id, 4])
-  assert.deepEqual((await bob.delete(`${at}/${made.id}`)).body, { deleted: true, id: made.id })
+  assert.deepEqual([row.billing, row.source, row.endpoint_id, row.models_count], ['byok', 'account', endpoint.id, 4])
+  assert.deepEqual((await bob.delete(`${at}/${endpoint.id}`)).body, { deleted: true, id: endpoint.id })
   assert.equal((await bob.post('/inference/text', hello('mine/gpt-4o'))).status, 404)
 })
 
 test('a preset fills in omitted settings, and its models and prices come from the catalogue', async () => {
   await using vendor = await startOpenAI()
-  const made = (
+  const endpoint = (
     await bob.post(at, { preset: 'openai', base_url: `${vendor.origin}/v1/`, api_key: vendor.key, test: false })
   ).body.data
   assert.deepEqual(
-    [made.name, made.slug, made.shape, made.base_url],
+    [endpoint.name, endpoint.slug, endpoint.shape, endpoint.base_url],
     ['OpenAI', 'openai', 'openai-chat', `${vendor.origin}/v1`],
   )
   const model = (await bob.get('/models/openai%2Fgpt-4o')).body.data
@@ -67,11 +70,11 @@ test('a preset fills in omitted settings, and its models and prices come from th
   assert.equal(data.cost_usd, (1_000 * 2.5 + 100 * 10) / 1e6)
   assert.equal(vendor.requests.filter(({ path }) => path === '/v1/models').length, 0, 'nobody had to ask for the list')
   // The catalogue doesn't know this model, so the provider is asked.
-  const asked = await bob.post('/inference/text', hello('openai/no-such-model'))
-  assert.equal(asked.status, 404)
+  const response = await bob.post('/inference/text', hello('openai/no-such-model'))
+  assert.equal(response.status, 404)
   assert.equal(vendor.requests.filter(({ path }) => path === '/v1/models').length, 1)
   assert.equal((await bob.post(at, { preset: 'openai', api_key: 'x' })).body.error.code, 'already_exists')
-  await bob.delete(`${at}/${made.id}`)
+  await bob.delete(`${at}/${endpoint.id}`)
 })
 
 test('a workspace’s endpoint serves its members and shadows no other model names', async () => {
@@ -82,13 +85,13 @@ test('a workspace’s endpoint serves its members and shadows no other model nam
   const carol = await server.person('Carol')
   const { token } = (await alice.post(`/workspaces/${id}/invitations`, { email: carol.email })).body.data
   assert.equal((await carol.post('/invitations/accept', { token })).status, 200)
-  const refused = await carol.post(at, { name: 't', slug: 'team', ...shape, workspace_id: id })
-  assert.equal(refused.body.error.code, 'insufficient_role')
+  const refusal = await carol.post(at, { name: 't', slug: 'team', ...shape, workspace_id: id })
+  assert.equal(refusal.body.error.code, 'insufficient_role')
   const models = [{ id: 'claude-haiku-4-5', pricing: { input: 1, output: 5 } }]
-  const made = await bring(alice, team, 'anthropic', { ...shape, models, workspace_id: id, test: false })
-  assert.equal((await bob.get(`${at}/${made.id}`)).status, 404)
-  assert.equal((await carol.get(`${at}/${made.id}`)).body.data.workspace_id, id)
-  assert.equal((await carol.delete(`${at}/${made.id}`)).body.error.code, 'insufficient_role')
+  const endpoint = await bring(alice, team, 'anthropic', { ...shape, models, workspace_id: id, test: false })
+  assert.equal((await bob.get(`${at}/${endpoint.id}`)).status, 404)
+  assert.equal((await carol.get(`${at}/${endpoint.id}`)).body.data.workspace_id, id)
+  assert.equal((await carol.delete(`${at}/${endpoint.id}`)).body.error.code, 'insufficient_role')
   // The instance has an `anthropic` too. Both names still resolve to it, and Carol has no credits for it.
   for (const model of ['anthropic/claude-haiku-4-5', 'claude-haiku-4-5'])
     assert.equal((await carol.post('/inference/text', hello(model))).body.error.code, 'insufficient_credits')
@@ -97,7 +100,7 @@ test('a workspace’s endpoint serves its members and shadows no other model nam
   const inside = await carol.post('/inference/text', hello('anthropic/claude-haiku-4-5', { workspace_id: id }))
   assert.equal(inside.status, 200, inside.text)
   assert.deepEqual([team.requests.length, team.requests[0]!.headers['x-api-key']], [1, team.key])
-  await alice.patch(`${at}/${made.id}`, { slug: 'claude' })
+  await alice.patch(`${at}/${endpoint.id}`, { slug: 'claude' })
   assert.equal((await carol.post('/inference/text', hello('claude/claude-haiku-4-5'))).status, 200)
   await bring(carol, own, 'claude', { shape: 'anthropic-messages', base_url: own.origin, models, test: false })
   assert.equal((await carol.post('/inference/text', hello('claude/claude-haiku-4-5'))).status, 200)
@@ -125,13 +128,13 @@ test('only administrators create instance endpoints, which serve every user on c
   assert.equal((await bob.post('/inference/text', hello('house/gpt-4o'))).body.error.code, 'insufficient_credits')
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 2, note: 'for the house' })
   vendor.script({ usage: { input: 10, output: 5 } })
-  const paid = (await bob.post('/inference/text', hello('house/gpt-4o', { max_output_tokens: 50 }))).body.data
-  assert.equal(paid.cost_usd, 0.00006)
+  const completion = (await bob.post('/inference/text', hello('house/gpt-4o', { max_output_tokens: 50 }))).body.data
+  assert.equal(completion.cost_usd, 0.00006)
   // Without a price, credits can't be charged, so only callers who pay nothing may use it.
   assert.equal((await bob.post('/inference/text', hello('house/gpt-4o-mini'))).body.error.code, 'unpriced_model')
   assert.equal((await alice.post('/inference/text', hello('house/gpt-4o-mini'))).body.data.cost_usd, null)
-  const capped = await alice.key({ spend_cap_usd: 5 })
-  assert.equal((await capped.post('/inference/text', hello('house/gpt-4o-mini'))).body.error.code, 'unpriced_model')
+  const cappedKey = await alice.key({ spend_cap_usd: 5 })
+  assert.equal((await cappedKey.post('/inference/text', hello('house/gpt-4o-mini'))).body.error.code, 'unpriced_model')
   await alice.delete(`${at}/${house.id}`)
 })
 
@@ -139,8 +142,8 @@ test('an unpriced model works with the user’s own key, but not under a spend c
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'unpriced')
   assert.equal((await bob.post('/inference/text', hello('unpriced/gpt-4o'))).body.data.cost_usd, null)
-  const capped = await bob.key({ spend_cap_usd: 5 })
-  assert.equal((await capped.post('/inference/text', hello('unpriced/gpt-4o'))).body.error.code, 'unpriced_model')
+  const cappedKey = await bob.key({ spend_cap_usd: 5 })
+  assert.equal((await cappedKey.post('/inference/text', hello('unpriced/gpt-4o'))).body.error.code, 'unpriced_model')
 })
 
 test('the routing preview excludes candidates that the caller can’t pay for', async () => {
@@ -152,11 +155,11 @@ test('the routing preview excludes candidates that the caller can’t pay for', 
       excluded: { provider: string; reason: string }[]
     }
   assert.equal((await preview(bob, 'unknown-price/gpt-4o')).candidates.length, 1)
-  const capped = await bob.key({ spend_cap_usd: 5 })
-  const unpriced = await preview(capped, 'unknown-price/gpt-4o')
-  assert.deepEqual(unpriced.candidates, [])
-  assert.match(unpriced.excluded[0]!.reason, /price is unknown/)
-  assert.equal((await preview(capped, 'sim/echo')).candidates.length, 1)
+  const cappedKey = await bob.key({ spend_cap_usd: 5 })
+  const unpricedPreview = await preview(cappedKey, 'unknown-price/gpt-4o')
+  assert.deepEqual(unpricedPreview.candidates, [])
+  assert.match(unpricedPreview.excluded[0]!.reason, /price is unknown/)
+  assert.equal((await preview(cappedKey, 'sim/echo')).candidates.length, 1)
   const tight = await bob.key({ spend_cap_usd: 0.000001 })
   assert.equal((await tight.post('/inference/text', hello('sim/echo'))).body.error.code, 'spend_cap_reached')
   const poor = await preview(tight, 'sim/echo')
@@ -198,9 +201,9 @@ test('users can’t use private addresses unless the instance allows them; slugs
   assert.match(await remedies(admin), /add the endpoint with `instance: true`.*UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
   assert.equal((await make(admin, { base_url: 'http://127.0.0.1:9', instance: true })).status, 201)
   const dead = (await admin.get(at)).body.data[0]
-  const tested = (await admin.post(`${at}/${dead.id}/test`)).body.data
+  const testResult = (await admin.post(`${at}/${dead.id}/test`)).body.data
   assert.deepEqual(
-    [tested.ok, tested.models_count, tested.error],
+    [testResult.ok, testResult.models_count, testResult.error],
     [false, null, 'No server is listening at this address.'],
   )
 })
@@ -210,7 +213,7 @@ test('an update without changes has no effect, and every preset has an ID and a 
   const { data } = (
     await gil.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' }, test: false })
   ).body
-  const told = async (): Promise<number> => {
+  const countEvents = async (): Promise<number> => {
     const { rows } = await server.app.engine.postgres.pool.query<{ n: bigint }>(
       `select count(distinct event) as n from (select id as event from outbox where resource_id = $1
         union all select event_id from changes where resource_id = $1) e`,
@@ -218,18 +221,18 @@ test('an update without changes has no effect, and every preset has an ID and a 
     )
     return Number(rows[0]!.n)
   }
-  assert.equal(await told(), 1)
+  assert.equal(await countEvents(), 1)
   const again = { base_url: 'https://api.openai.com/v1/', models: [], weight: 1 }
   for (const same of [{}, { name: 'OpenAI', enabled: true }, again]) {
     const answer = await gil.patch(`${at}/${data.id}`, same)
     assert.deepEqual([answer.status, answer.body.data], [200, data])
   }
-  assert.equal(await told(), 1)
+  assert.equal(await countEvents(), 1)
   const off = (await gil.patch(`${at}/${data.id}`, { enabled: false })).body.data
   assert.ok(off.updated_at > data.updated_at)
-  assert.equal(await told(), 2)
-  const keyed = (await gil.patch(`${at}/${data.id}`, { api_key: 'sk-0123456789' })).body.data
-  assert.ok(keyed.updated_at > off.updated_at, 'a key is never compared')
+  assert.equal(await countEvents(), 2)
+  const keyedEndpoint = (await gil.patch(`${at}/${data.id}`, { api_key: 'sk-0123456789' })).body.data
+  assert.ok(keyedEndpoint.updated_at > off.updated_at, 'a key is never compared')
   const { data: presets } = (await gil.get(`${at}/presets?limit=100`)).body
   for (const preset of presets) assert.match(preset.id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
   assert.ok(presets.some(({ slug }: { slug: string }) => slug === 'openai'))

@@ -3,7 +3,7 @@ import { area, base, deleted, endpoint, idOut, one, page, time } from '#core/con
 import { prices } from './contract-prices.ts'
 
 const session = { scope: null, auth: 'session' } as const
-const changed = z.object({
+const repricedModel = z.object({
   slug: z.string(),
   before: z.object({ input: z.number(), output: z.number() }).nullable(),
   now: z.object({ input: z.number(), output: z.number() }).nullable(),
@@ -23,7 +23,7 @@ export const Catalogue = z
       added: z.int(),
       repriced: z.int(),
       skipped: z.int().describe('The number of entries that couldn’t be read.'),
-      largest: z.array(changed).describe('The largest price changes, in USD per million tokens.'),
+      largest: z.array(repricedModel).describe('The largest price changes, in USD per million tokens.'),
     }),
     serving: z.boolean().describe('Whether it’s in use. False for a dry run.'),
   })

@@ -154,7 +154,7 @@ export const Preset = z
   })
   .meta({ id: 'ProviderPreset' })
 
-export const Tested = z
+export const EndpointTestResult = z
   .object({
     id: idOut,
     created_at: time,
@@ -248,6 +248,6 @@ export const providerEndpoints = {
     scope: 'gateway:write',
     on: 'provider_endpoint',
     role: 'admin',
-    reply: one(Tested),
+    reply: one(EndpointTestResult),
   }),
 }

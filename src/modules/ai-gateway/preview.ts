@@ -23,7 +23,7 @@ export async function previewRoute(
     tools,
     images,
     parameters,
-    seed: given,
+    seed: requestedSeed,
     workspace_id,
   }: Input,
 ): Promise<z.output<typeof RoutingPreview>> {
@@ -36,7 +36,7 @@ export async function previewRoute(
     inputTokens: input_tokens,
     tools,
     images,
-    seed: given,
+    seed: requestedSeed,
     workspaceId: workspace_id ?? null,
   })
   // The directory's offers are rows.

@@ -65,7 +65,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         // Undiscovered local engines are hidden.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
       const standings = await ctx.engine.endpoints.standings(sources)
-      const ordered = sources
+      const providerList = sources
         .map((source, i) =>
           showProvider(
             source,
@@ -78,7 +78,9 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
       const left =
-        after === undefined ? ordered : ordered.filter((provider) => compare(keyOf(provider), String(after)) > 0)
+        after === undefined
+          ? providerList
+          : providerList.filter((provider) => compare(keyOf(provider), String(after)) > 0)
       return pageOf(
         left.slice(0, limit + 1),
         limit,
@@ -87,12 +89,12 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       )
     },
 
-    async usage(ctx, asked) {
+    async usage(ctx, query) {
       const { id, created_at } = await callersAccount(ctx)
-      return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, asked)) }
+      return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, query)) }
     },
-    usage_export: (ctx, asked) => exportUsage(ctx, asked),
-    requests: (ctx, asked) => listRequests(ctx, asked),
+    usage_export: (ctx, query) => exportUsage(ctx, query),
+    requests: (ctx, query) => listRequests(ctx, query),
     request: (ctx, { id }) => getRequest(ctx, id),
     routing_preview: (ctx, input) => previewRoute(ctx, input),
 
@@ -133,7 +135,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       )
     },
 
-    get: (ctx) => shown(ctx, endpoints.of(ctx)),
+    get: (ctx) => showWithStanding(ctx, endpoints.of(ctx)),
 
     async create(ctx, input) {
       const preset =
@@ -150,9 +152,14 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const [id, connection] = [newId(), newId()]
       const toTest = input.test && input.enabled
       const { secrets } = ctx.engine
-      const sealed = { ...sealKey(secrets, id, input.api_key), ...sealHeaders(secrets, id, input.headers) }
-      const base_url = checked(ctx, input.base_url ?? preset?.base_url ?? missing('base_url'), shape, owner.owner_id)
-      checkHasKey({ preset: preset?.id ?? null, base_url, ...sealed })
+      const sealedSecrets = { ...sealKey(secrets, id, input.api_key), ...sealHeaders(secrets, id, input.headers) }
+      const base_url = checkEndpointUrl(
+        ctx,
+        input.base_url ?? preset?.base_url ?? missing('base_url'),
+        shape,
+        owner.owner_id,
+      )
+      checkHasKey({ preset: preset?.id ?? null, base_url, ...sealedSecrets })
       const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
         if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
           refuse('limit_reached', {
@@ -169,7 +176,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
             preset: preset?.id ?? null,
             shape,
             base_url,
-            ...sealed,
+            ...sealedSecrets,
             models: input.models,
             enabled: input.enabled,
             priority: input.priority,
@@ -182,7 +189,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           .catch(workspaceGone)
       })
       if (toTest) await testSoon(ctx, row)
-      return shown(ctx, row)
+      return showWithStanding(ctx, row)
     },
 
     async update(ctx, { id, api_key, headers, models, base_url, test, ...plain }) {
@@ -192,17 +199,17 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         await checkLive(ctx)
         const row = await present(ctx, id)
         const shape = plain.shape ?? row.shape
-        const sealed = {
+        const sealedSecrets = {
           ...(api_key !== undefined && sealKey(secrets, id, api_key)),
           ...(headers !== undefined && sealHeaders(secrets, id, headers)),
         }
         const changes: EndpointChanges = {
-          ...given(plain),
+          ...withoutUndefined(plain),
           ...(models !== undefined && { models: JSON.stringify(models) }),
-          ...sealed,
+          ...sealedSecrets,
         }
         if (base_url !== undefined || plain.shape !== undefined) {
-          changes.base_url = checked(ctx, base_url ?? row.base_url, shape, row.owner_id)
+          changes.base_url = checkEndpointUrl(ctx, base_url ?? row.base_url, shape, row.owner_id)
           // A secret for one host must not be sent to another because someone edits the address.
           if (originOf(changes.base_url) !== originOf(row.base_url)) {
             if (row.sealed_key !== null && api_key === undefined) again('api_key')
@@ -210,19 +217,19 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           }
         }
         // An endpoint that never had a key can still be renamed, disabled, or given one.
-        if (hasKey(row)) checkHasKey({ ...row, ...sealed, base_url: changes.base_url ?? row.base_url })
+        if (hasKey(row)) checkHasKey({ ...row, ...sealedSecrets, base_url: changes.base_url ?? row.base_url })
         // Sealed secrets can't be compared, so a submitted one counts as a change.
-        const renewed = api_key !== undefined || headers !== undefined
-        if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
+        const hasNewSecret = api_key !== undefined || headers !== undefined
+        if (!hasNewSecret && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
           return { unchanged: row }
-        const isAnother = renewed || (changes.base_url ?? row.base_url) !== row.base_url || shape !== row.shape
+        const isAnother = hasNewSecret || (changes.base_url ?? row.base_url) !== row.base_url || shape !== row.shape
         if (isAnother) changes.connection = newId()
         toTest = test && (plain.enabled ?? row.enabled) && (isAnother || !row.enabled)
         if (isAnother) await connectionStore.begin(ctx.db, changes.connection as Id, toTest ? inCaseOfDeath(ctx) : null)
         return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
       })
       if (toTest) await testSoon(ctx, row)
-      return shown(ctx, row)
+      return showWithStanding(ctx, row)
     },
 
     async delete(ctx, { id }) {
@@ -259,7 +266,7 @@ const asStored = (row: EndpointRow): EndpointRow => ({
   account_id: row.owner_id === INSTANCE ? null : row.account_id,
 })
 
-async function shown(ctx: Context<HasEndpoints>, row: EndpointRow) {
+async function showWithStanding(ctx: Context<HasEndpoints>, row: EndpointRow) {
   const [standing] = await ctx.engine.endpoints.standingsOf([asStored(row)])
   return showEndpoint(row, ctx.engine.secrets, standing!, administers(ctx, row.owner_id))
 }
@@ -278,7 +285,7 @@ async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<v
 /** When another process tests the endpoint if this one dies first. */
 const inCaseOfDeath = (ctx: Context): Date => new Date(ctx.now().getTime() + 30_000)
 
-const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
+const checkEndpointUrl = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
   checkBaseUrl(
     baseUrl,
     shape,
@@ -294,7 +301,7 @@ const again = (param: string): never =>
     message: `\`base_url\` has another origin, so send \`${param}\` again.`,
   })
 
-const given = <T extends object>(fields: T): T =>
+const withoutUndefined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
 const slugTaken =

@@ -11,7 +11,7 @@ import { type Preset, whyKeyless } from './endpoints/presets.ts'
 import type { Row } from './catalogues/rows.ts'
 import { whyUnreadable } from './endpoints/sealing.ts'
 import type { Source } from './endpoints/sources.ts'
-import { type Standing, reasonWords, untested } from './connections/connection-state.ts'
+import { type Standing, reasonWords, untestedState } from './connections/connection-state.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
 export const showEndpoint = (
@@ -51,7 +51,7 @@ type ShownStanding = Pick<
 /** The provider's message may describe the account, so only administrators of the endpoint see it. */
 function showStanding({ state, modelsCount }: Standing, administers: boolean): ShownStanding {
   const { status, reason, lastError, lastErrorKind, lastErrorAt, lastSuccessAt, latencyMs } =
-    state ?? untested(new Date(0))
+    state ?? untestedState(new Date(0))
   return {
     status,
     status_reason: reasonWords(reason),
@@ -98,7 +98,7 @@ export const showProvider = (
   health: HealthView,
 ): z.output<typeof Provider> => {
   const { from, ownerId, workspaceId, endpoint, createdAt } = source
-  const shown = { ...showStanding(standing, administers), ...ofOwn(source) }
+  const shownStanding = { ...showStanding(standing, administers), ...ofOwn(source) }
   return {
     id: idOf('provider', ownerId, endpoint.id),
     created_at: createdAt,
@@ -109,9 +109,11 @@ export const showProvider = (
     source: from,
     workspace_id: workspaceId,
     endpoint_id: knownEndpoint(source, administersInstance),
-    ...shown,
-    serving: shown.status !== 'failing',
-    ...(shown.status === 'failing' ? { set_aside_until: null } : asideOf(rows, health, shown.status_reason)),
+    ...shownStanding,
+    serving: shownStanding.status !== 'failing',
+    ...(shownStanding.status === 'failing'
+      ? { set_aside_until: null }
+      : asideOf(rows, health, shownStanding.status_reason)),
   }
 }
 
@@ -133,8 +135,8 @@ function asideOf(
   const last = aside.toSorted((a, b) => b.until - a.until)[0]
   if (last === undefined) return { status_reason: reason, set_aside_until: null }
   // A model without requests can't have failed.
-  const called = rows.filter((row) => health.stats(row) !== null || health.aside(row) !== null)
-  return aside.length === called.length
+  const calledRows = rows.filter((row) => health.stats(row) !== null || health.aside(row) !== null)
+  return aside.length === calledRows.length
     ? {
         status_reason: `It recently ${faultWords[last.kind]}, so it’s tried last.`,
         set_aside_until: iso(new Date(Date.now() + last.until - now)),

@@ -5,7 +5,7 @@ import { type Answer, type Person, type TestServer, testServer } from '#test/ser
 import { becomes, until } from '#test/until.ts'
 import { fireDue } from './worker.ts'
 
-interface Made {
+interface Automation {
   id: string
   token: string
   secret: string
@@ -17,7 +17,7 @@ async function agentOf(person: Person, more: object = {}): Promise<string> {
   return answer.body.data.id
 }
 
-async function make(person: Person, more: object = {}): Promise<Made> {
+async function make(person: Person, more: object = {}): Promise<Automation> {
   const answer = await person.post('/automations', {
     name: 'Report',
     kind: 'webhook',
@@ -28,9 +28,13 @@ async function make(person: Person, more: object = {}): Promise<Made> {
   return answer.body.data
 }
 
-const bearer = ({ token }: Made) => ({ authorization: `Bearer ${token}` })
-const fire = (server: TestServer, { id }: Made, headers: Record<string, string>, body?: object): Promise<Answer> =>
-  server.stranger.request('POST', `/automations/${id}/fire`, body, headers)
+const bearer = ({ token }: Automation) => ({ authorization: `Bearer ${token}` })
+const fire = (
+  server: TestServer,
+  { id }: Automation,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<Answer> => server.stranger.request('POST', `/automations/${id}/fire`, body, headers)
 
 function sign(secret: string, id: string, body: string, at = Date.now()): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000))
@@ -39,7 +43,7 @@ function sign(secret: string, id: string, body: string, at = Date.now()): Record
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,bm9uZQ== v1,${signature}` }
 }
 
-async function ended(person: Person, { id }: Made, runId: string): Promise<Record<string, any>> {
+async function waitForEnd(person: Person, { id }: Automation, runId: string): Promise<Record<string, any>> {
   const run = await until(
     async () =>
       (await person.get(`/automations/${id}/runs?limit=100`)).body.data.find((row: { id: string }) => row.id === runId),
@@ -56,23 +60,27 @@ test('a webhook with a valid token starts its agent, whose chat is readable and 
   assert.match(hook.token, /^ukw_[0-9A-Za-z]{43}$/)
   assert.match(hook.secret, /^whsec_/)
   assert.equal((await alice.get(`/automations/${hook.id}`)).body.data.token, undefined, 'shown once')
-  const fired = await fire(server, hook, bearer(hook), { order: 4711 })
-  assert.equal(fired.status, 202, fired.text)
-  const run = await ended(alice, hook, fired.body.data.id)
+  const fireResponse = await fire(server, hook, bearer(hook), { order: 4711 })
+  assert.equal(fireResponse.status, 202, fireResponse.text)
+  const run = await waitForEnd(alice, hook, fireResponse.body.data.id)
   assert.deepEqual([run.status, run.trigger, run.attempt, run.error], ['succeeded', 'webhook', 1, null])
-  const said = await alice.get(`/chats/${run.chat_id}/messages`)
+  const messages = await alice.get(`/chats/${run.chat_id}/messages`)
   assert.deepEqual(
-    said.body.data.map((row: { role: string }) => row.role),
+    messages.body.data.map((row: { role: string }) => row.role),
     ['user', 'assistant'],
   )
-  assert.match(said.body.data[1].text, /4711/)
+  assert.match(messages.body.data[1].text, /4711/)
   assert.ok(run.cost_usd > 0)
   const stats = (await alice.get(`/automations/${hook.id}/cost-stats`)).body.data
   assert.deepEqual([stats.runs, stats.succeeded, stats.failed, stats.cost_usd], [1, 1, 0, run.cost_usd])
-  const keyed = (await alice.get(`/automations/cost-stats`)).body.data
-  assert.equal(keyed.automations[hook.id].cost_usd, run.cost_usd)
+  const statsById = (await alice.get(`/automations/cost-stats`)).body.data
+  assert.equal(statsById.automations[hook.id].cost_usd, run.cost_usd)
   assert.deepEqual(
-    [keyed.automations[idle.id].runs, keyed.automations[idle.id].cost_usd, keyed.automations[idle.id].average_cost_usd],
+    [
+      statsById.automations[idle.id].runs,
+      statsById.automations[idle.id].cost_usd,
+      statsById.automations[idle.id].average_cost_usd,
+    ],
     [0, 0, null],
   )
   const all = await alice.get(`/automations/runs?workspace_id=${alice.workspaceId}`)
@@ -90,8 +98,8 @@ test('Standard Webhooks signatures cover the raw bytes: a changed byte, an old t
   const alice = await server.person('Alice')
   const hook = await make(alice, { overlap: 'allow' })
   const body = JSON.stringify({ hello: 'world' })
-  const refused = async (headers: Record<string, string>, sent: object = { hello: 'world' }) => {
-    const answer = await fire(server, hook, headers, sent)
+  const expectRefusal = async (headers: Record<string, string>, body: object = { hello: 'world' }) => {
+    const answer = await fire(server, hook, headers, body)
     return [answer.status, answer.body.error?.code]
   }
   for (const headers of [
@@ -103,7 +111,7 @@ test('Standard Webhooks signatures cover the raw bytes: a changed byte, an old t
     { ...sign(hook.secret, 'msg_1', body), 'webhook-id': 'msg_2' },
     { ...sign(hook.secret, 'msg_1', body), 'webhook-timestamp': 'soon' },
   ])
-    assert.deepEqual(await refused(headers), [401, 'invalid_signature'], JSON.stringify(headers))
+    assert.deepEqual(await expectRefusal(headers), [401, 'invalid_signature'], JSON.stringify(headers))
   const good = await fire(server, hook, sign(hook.secret, 'msg_1', body), { hello: 'world' })
   assert.equal(good.status, 202, good.text)
   const again = await fire(server, hook, sign(hook.secret, 'msg_1', body), { hello: 'world' })
@@ -112,20 +120,20 @@ test('Standard Webhooks signatures cover the raw bytes: a changed byte, an old t
   assert.deepEqual([nowhere.status, nowhere.body.error.code], [401, 'invalid_signature'], 'as what exists')
 
   // The signature covers the raw body, which doesn't have to be JSON.
-  const sent = async (i: number, odd: string, type: string): Promise<Answer> => {
+  const sendBody = async (i: number, odd: string, type: string): Promise<Answer> => {
     const headers = { ...sign(hook.secret, `odd_${i}`, odd), 'content-type': type }
     const answer = await server.stranger.request('POST', `/automations/${hook.id}/fire`, odd, headers)
     assert.equal(answer.status, 202, answer.text)
     return answer
   }
-  await sent(1, '{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json')
-  await sent(2, 'no JSON at all {', 'text/plain; charset=latin1')
-  await sent(3, '', 'application/x-www-form-urlencoded')
+  await sendBody(1, '{ "a" : 1.0,\n  "a": "\\u00fc" }  ', 'application/json')
+  await sendBody(2, 'no JSON at all {', 'text/plain; charset=latin1')
+  await sendBody(3, '', 'application/x-www-form-urlencoded')
   // The body arrives in many chunks. The agent gets its start, cut before a surrogate pair.
-  const many = await sent(4, `${'x'.repeat(199_999)}😀${'y'.repeat(800_000)}`, 'text/plain')
-  const { chat_id } = await ended(alice, hook, many.body.data.id)
-  const [told] = (await alice.get(`/chats/${chat_id}/messages`)).body.data
-  assert.match(told.content[1].text, /\nx{199999}\n--- /)
+  const many = await sendBody(4, `${'x'.repeat(199_999)}😀${'y'.repeat(800_000)}`, 'text/plain')
+  const { chat_id } = await waitForEnd(alice, hook, many.body.data.id)
+  const [promptMessage] = (await alice.get(`/chats/${chat_id}/messages`)).body.data
+  assert.match(promptMessage.content[1].text, /\nx{199999}\n--- /)
   const long = 'x'.repeat(2 ** 20 + 1)
   const large = await server.stranger.request(
     'POST',
@@ -134,8 +142,11 @@ test('Standard Webhooks signatures cover the raw bytes: a changed byte, an old t
     sign(hook.secret, 'l', long),
   )
   assert.deepEqual([large.status, large.body.error.type], [413, 'payload_too_large'])
-  const named = { ...bearer(hook), 'webhook-id': 'with a token' }
-  assert.deepEqual([(await fire(server, hook, named)).status, (await fire(server, hook, named)).status], [202, 200])
+  const headersWithId = { ...bearer(hook), 'webhook-id': 'with a token' }
+  assert.deepEqual(
+    [(await fire(server, hook, headersWithId)).status, (await fire(server, hook, headersWithId)).status],
+    [202, 200],
+  )
 })
 
 test('200 simultaneous deliveries through two processes start one run; after a rotation both secrets are valid for a while', async () => {
@@ -149,15 +160,15 @@ test('200 simultaneous deliveries through two processes start one run; after a r
   )
   assert.equal(new Set(answers.map(({ body }) => body.data.id)).size, 1)
   assert.deepEqual(answers.map(({ status }) => status).filter((status) => status === 202).length, 1)
-  await ended(alice, hook, answers[0]!.body.data.id)
+  await waitForEnd(alice, hook, answers[0]!.body.data.id)
   assert.equal((await alice.get(`/automations/${hook.id}/runs`)).body.data.length, 1)
 
-  const rotated = (await alice.post(`/automations/${hook.id}/rotate-secret`, {})).body.data
+  const rotation = (await alice.post(`/automations/${hook.id}/rotate-secret`, {})).body.data
   assert.equal((await fire(server, hook, sign(hook.secret, 'msg_2', '{}'), {})).status, 202)
-  assert.equal((await fire(server, hook, sign(rotated.secret, 'msg_3', '{}'), {})).status, 202)
-  assert.equal((await fire(server, hook, bearer(rotated))).status, 202)
+  assert.equal((await fire(server, hook, sign(rotation.secret, 'msg_3', '{}'), {})).status, 202)
+  assert.equal((await fire(server, hook, bearer(rotation))).status, 202)
   const last = (await alice.post(`/automations/${hook.id}/rotate-secret`, { overlap_seconds: 0 })).body.data
-  assert.equal((await fire(server, hook, bearer(rotated))).status, 401)
+  assert.equal((await fire(server, hook, bearer(rotation))).status, 401)
   assert.equal((await fire(server, hook, bearer(last))).status, 202)
 })
 
@@ -165,8 +176,8 @@ test('a schedule fires once per tick across two processes, and missed ticks are 
   await using server = await testServer()
   await using _twin = await server.twin()
   const alice = await server.person('Alice')
-  const made = await make(alice, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow', catch_up: 'none' })
-  const { id } = made
+  const automation = await make(alice, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow', catch_up: 'none' })
+  const { id } = automation
   const rows = await until<Record<string, any>[]>(
     async () => (await alice.get(`/automations/${id}/runs?limit=100`)).body.data,
     (all) => all.filter(({ status }) => status === 'succeeded').length >= 2,
@@ -186,11 +197,11 @@ test('a schedule fires once per tick across two processes, and missed ticks are 
   }
   await until(nextRun, (next) => Date.parse(next) > now.getTime())
   // On a slow machine, ticks of the first schedule may be missed too.
-  const missed = (await alice.get(`/automations/${id}/runs?limit=100&status=skipped`)).body.data.filter(
+  const missedRuns = (await alice.get(`/automations/${id}/runs?limit=100&status=skipped`)).body.data.filter(
     (row: { skip_reason: string; scheduled_for: string }) =>
       row.skip_reason === 'missed' && Date.parse(row.scheduled_for) > Date.now(),
   )
-  assert.equal(missed.length, hours - 1, 'each tick of the downtime is a row; the last was on time')
+  assert.equal(missedRuns.length, hours - 1, 'each tick of the downtime is a row; the last was on time')
   const last = (await alice.get(`/automations/${id}/runs?limit=1`)).body.data[0]
   assert.equal(last.scheduled_for, new Date(now.getTime() - 1_000).toISOString())
   assert.equal(last.skip_reason, null)
@@ -213,10 +224,10 @@ test('archived automations never fire and their ticks are reported; overlapping 
   const queue = await going('queue')
   assert.equal(queue.second.status, 'queued')
   const replace = await going('cancel_previous')
-  assert.equal((await ended(alice, replace.hook, replace.first.id)).status, 'cancelled')
+  assert.equal((await waitForEnd(alice, replace.hook, replace.first.id)).status, 'cancelled')
 
-  const cancelled = await alice.post(`/automations/${queue.hook.id}/runs/${queue.first.id}/cancel`)
-  assert.deepEqual([cancelled.status, cancelled.body.data.status], [200, 'cancelled'], cancelled.text)
+  const cancelResponse = await alice.post(`/automations/${queue.hook.id}/runs/${queue.first.id}/cancel`)
+  assert.deepEqual([cancelResponse.status, cancelResponse.body.data.status], [200, 'cancelled'], cancelResponse.text)
   // The queued run starts.
   await becomes(
     async () => (await alice.get(`/automations/${queue.hook.id}/runs?status=running`)).body.data[0]?.id,
@@ -248,12 +259,12 @@ test('an automation is archived after ten failures, its creator is notified, and
   const hook = await make(alice, { overlap: 'allow', action: { type: 'agent', agent_id: agent, prompt } })
   for (let i = 0; i < 10; i++) {
     const { id } = (await fire(server, hook, bearer(hook))).body.data
-    const run = await ended(alice, hook, id)
+    const run = await waitForEnd(alice, hook, id)
     assert.equal(run.status, 'failed')
     assert.ok(run.error.message)
   }
-  const paused = (await alice.get(`/automations/${hook.id}`)).body.data
-  assert.deepEqual([paused.status, paused.paused_reason], ['archived', 'failures'])
+  const pausedAutomation = (await alice.get(`/automations/${hook.id}`)).body.data
+  assert.deepEqual([pausedAutomation.status, pausedAutomation.paused_reason], ['archived', 'failures'])
   await until(
     () => alice.get('/notifications?limit=100'),
     ({ body }) => body.data.some((row: { type: string }) => row.type === 'automation.paused'),
@@ -291,10 +302,10 @@ test('an automation has only its creator’s current permissions', async () => {
 
   const hook = (await bob.post('/automations', body)).body.data
   const first = (await fire(server, hook, bearer(hook))).body.data
-  assert.equal((await ended(alice, hook, first.id)).status, 'succeeded')
+  assert.equal((await waitForEnd(alice, hook, first.id)).status, 'succeeded')
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
   const second = (await fire(server, hook, bearer(hook))).body.data
-  const run = await ended(alice, hook, second.id)
+  const run = await waitForEnd(alice, hook, second.id)
   assert.equal(run.status, 'failed')
   assert.ok(['not_found', 'forbidden'].includes(run.error.type), JSON.stringify(run.error))
 })

@@ -24,9 +24,9 @@ test('50 concurrent creations on two servers stop at 1,000 automations per accou
   const { action } = (await alice.get(`/automations/${first.id}`)).body.data
   const create = (by: Caller) => by.post('/automations', { name: 'Report', ...yearly, action })
   const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => create(at[i % 2]!)))
-  const refused = answers.filter(({ status }) => status !== 201)
-  assert.equal(answers.length - refused.length, 29)
-  for (const { status, body } of refused)
+  const refusals = answers.filter(({ status }) => status !== 201)
+  assert.equal(answers.length - refusals.length, 29)
+  for (const { status, body } of refusals)
     assert.deepEqual([status, body.error.code, body.error.details], [409, 'limit_reached', { limit: MOST }])
   assert.equal(await countOf(pool, alice), MOST)
 
@@ -40,10 +40,10 @@ test('50 concurrent creations on two servers stop at 1,000 automations per accou
     ({ status }) => status === 200,
   )
   const hook = await make(bob, { workspace_id: team })
-  const taken = await alice.patch(`/automations/${hook.id}`, { max_cost_usd: 1 })
-  assert.deepEqual([taken.status, taken.body.error?.code], [409, 'limit_reached'], taken.text)
-  const rotated = await alice.post(`/automations/${hook.id}/rotate-secret`)
-  assert.deepEqual([rotated.status, rotated.body.error?.code], [409, 'limit_reached'], rotated.text)
+  const takeover = await alice.patch(`/automations/${hook.id}`, { max_cost_usd: 1 })
+  assert.deepEqual([takeover.status, takeover.body.error?.code], [409, 'limit_reached'], takeover.text)
+  const rotation = await alice.post(`/automations/${hook.id}/rotate-secret`)
+  assert.deepEqual([rotation.status, rotation.body.error?.code], [409, 'limit_reached'], rotation.text)
   assert.equal((await create(alice)).status, 409)
   assert.equal((await alice.delete(`/automations/${first.id}`)).status, 200)
   assert.equal((await alice.patch(`/automations/${hook.id}`, { max_cost_usd: 1 })).status, 200, 'there is room again')
@@ -76,6 +76,7 @@ test('two servers share the per-minute limit of scheduled starts: further ticks 
   assert.ok(ran >= 60 && ran <= 60 + seconds, `${ran} of 200 began in ${seconds} s`)
   assert.ok(alices.every(({ skip_reason }) => skip_reason === null || skip_reason === 'rate_limited'))
   assert.equal(rows.find(({ automation_id }) => automation_id === bobs.id)!.skip_reason, null)
-  const shown = (await alice.get(`/automations/runs?workspace_id=${alice.workspaceId}&status=skipped&limit=1`)).body
-  assert.equal(shown.data[0].skip_reason, 'rate_limited')
+  const skippedRuns = (await alice.get(`/automations/runs?workspace_id=${alice.workspaceId}&status=skipped&limit=1`))
+    .body
+  assert.equal(skippedRuns.data[0].skip_reason, 'rate_limited')
 })

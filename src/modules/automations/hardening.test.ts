@@ -23,12 +23,12 @@ test('each rotated secret stays valid for its overlap, and a rotation without ov
     (await alice.post(`/automations/${first.id}/rotate-secret`, { overlap_seconds })).body.data
   const second = await rotate(3_600)
   const third = await rotate(3_600)
-  for (const [i, made] of [first, second, third].entries()) {
-    assert.equal((await fire(server, { ...made, id: first.id })).status, 202, `the token of rotation ${i}`)
-    assert.equal((await fireSigned(server, { ...made, id: first.id }, `msg_${i}`)).status, 202, `the secret of ${i}`)
+  for (const [i, webhook] of [first, second, third].entries()) {
+    assert.equal((await fire(server, { ...webhook, id: first.id })).status, 202, `the token of rotation ${i}`)
+    assert.equal((await fireSigned(server, { ...webhook, id: first.id }, `msg_${i}`)).status, 202, `the secret of ${i}`)
   }
   const last = await rotate(0)
-  for (const made of [first, second, third]) assert.equal((await fire(server, made)).status, 401)
+  for (const webhook of [first, second, third]) assert.equal((await fire(server, webhook)).status, 401)
   assert.equal((await fire(server, last)).status, 202)
 })
 
@@ -41,16 +41,16 @@ test('queued runs of an archived automation don’t start and can’t be retried
   assert.equal(second.status, 'queued')
   await alice.post(`/automations/${hook.id}/archive`)
   await alice.post(`/automations/${hook.id}/runs/${first.id}/cancel`)
-  const left = await runIs(alice, hook, second.id, ({ status }) => status !== 'queued')
-  assert.deepEqual([left.status, left.skip_reason, left.chat_id], ['skipped', 'archived', null])
+  const waitingRun = await runIs(alice, hook, second.id, ({ status }) => status !== 'queued')
+  assert.deepEqual([waitingRun.status, waitingRun.skip_reason, waitingRun.chat_id], ['skipped', 'archived', null])
   const again = await alice.post(`/automations/${hook.id}/runs/${first.id}/retry`)
   assert.deepEqual([again.status, again.body.error?.code], [409, 'invalid_state'], again.text)
 
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   const there = await make(alice, { workspace_id: team })
   await alice.post(`/workspaces/${team}/archive`)
-  const refused = await fire(server, there)
-  assert.deepEqual([refused.status, refused.body.error?.code], [409, 'invalid_state'], refused.text)
+  const refusal = await fire(server, there)
+  assert.deepEqual([refusal.status, refusal.body.error?.code], [409, 'invalid_state'], refusal.text)
 })
 
 test('a retried run costs the sum of both attempts', async () => {
@@ -75,8 +75,8 @@ test('ticks that are due when the schedule changes are reported', async () => {
   await sql`update automations set next_fire_at = date_trunc('hour', now()) - interval '5 hours' where id = ${cron.id}`.execute(
     db,
   )
-  const changed = await alice.patch(`/automations/${cron.id}`, { schedule: '0 0 1 1 *' })
-  assert.equal(changed.status, 200, changed.text)
+  const updateResponse = await alice.patch(`/automations/${cron.id}`, { schedule: '0 0 1 1 *' })
+  assert.equal(updateResponse.status, 200, updateResponse.text)
   const rows = (await alice.get(`/automations/${cron.id}/runs`)).body.data
   assert.equal(rows.length, 6, 'the five missed and that of this hour')
 })
@@ -117,12 +117,12 @@ test('rotating another member’s secret requires the permissions of its action;
 
   const wrong = { ...hook, token: `ukw_${'0'.repeat(43)}` }
   assert.equal((await fire(server, wrong)).status, 401)
-  const refused = await until(
+  const refusal = await until(
     () => fire(server, wrong),
     ({ status }) => status !== 401,
   )
-  assert.deepEqual([refused.status, refused.body.error.type], [429, 'rate_limited'])
-  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+  assert.deepEqual([refusal.status, refusal.body.error.type], [429, 'rate_limited'])
+  assert.ok(Number(refusal.headers.get('retry-after')) >= 1)
 })
 
 test('a tick without funds is skipped for its budget and doesn’t count as a failure', async () => {
@@ -161,16 +161,16 @@ test('a rotated root key can be removed: webhook secrets were resealed', async (
   {
     await using rotating = await testServer({ database, rootKeys: [newest, testRootKey] })
     const { postgres, secrets } = rotating.app.engine
-    const sealed = async () => {
+    const readSealed = async () => {
       const { rows } = await sql<{ sealed: string }>`select sealed_secret as sealed from automations
         union all select sealed_secret from automation_secrets union all select secret from webhook_endpoints
         union all select value->>'private_key' from instance where name = 'vapid'`.execute(postgres.db)
       assert.equal(rows.length, 4)
       return rows
     }
-    await until(sealed, (rows) => !rows.some((row) => secrets.isStale(row.sealed)))
+    await until(readSealed, (rows) => !rows.some((row) => secrets.isStale(row.sealed)))
   }
-  await using rotated = await testServer({ database, rootKeys: [newest] })
-  assert.equal((await fireSigned(rotated, hook, 'msg_1')).status, 202)
-  assert.equal((await fireSigned(rotated, { ...former, id: hook.id }, 'msg_2')).status, 202)
+  await using rotatedServer = await testServer({ database, rootKeys: [newest] })
+  assert.equal((await fireSigned(rotatedServer, hook, 'msg_1')).status, 202)
+  assert.equal((await fireSigned(rotatedServer, { ...former, id: hook.id }, 'msg_2')).status, 202)
 })

@@ -20,20 +20,20 @@ export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
 
 /** Pauses automations whose account has permissions the caller lacks, until someone with all of them resumes. */
 async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
-  const known = new Map<string, Promise<boolean>>()
+  const checks = new Map<string, Promise<boolean>>()
   for (const row of rows) {
     const key = JSON.stringify([row.account_id, row.scopes, row.held_to, row.workspace_id])
-    const vouched = known.get(key) ?? hasRightsOf(ctx, row)
-    known.set(key, vouched)
-    if (await vouched) continue
+    const check = checks.get(key) ?? hasRightsOf(ctx, row)
+    checks.set(key, check)
+    if (await check) continue
     await automationStore.update(ctx.db, row.id, { paused_reason: 'agent_changed', paused_at: ctx.now() })
     await ctx.emit(automationEvent({ ...row, paused_reason: 'agent_changed' }, 'paused'))
   }
 }
 
 /** Pauses automations created while someone else had control of the account. Returns their number. */
-export async function pauseAutomationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
-  const rows = await automationStore.heldBy(db, accountId, made)
+export async function pauseAutomationsOf(db: Db, accountId: Id, period: Span): Promise<number> {
+  const rows = await automationStore.heldBy(db, accountId, period)
   const paused_reason = 'account_recovered'
   for (const { id } of rows) await automationStore.update(db, id, { paused_reason, paused_at: new Date() })
   await writeOutboxAll(

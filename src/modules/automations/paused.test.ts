@@ -17,11 +17,11 @@ async function teamOf() {
     [bob, 'member'],
     [carol, 'owner'],
   ] as const) {
-    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
-    const joined = await person.post('/invitations/accept', { token: invited.body.data.token })
-    assert.equal(joined.status, 200, joined.text)
-    const made = await alice.patch(`/workspaces/${team}/members/${person.id}`, { role })
-    assert.equal(made.status, 200, made.text)
+    const invitation = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
+    const joinResponse = await person.post('/invitations/accept', { token: invitation.body.data.token })
+    assert.equal(joinResponse.status, 200, joinResponse.text)
+    const roleResponse = await alice.patch(`/workspaces/${team}/members/${person.id}`, { role })
+    assert.equal(roleResponse.status, 200, roleResponse.text)
   }
   return { server, alice, bob, carol, team, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
@@ -50,18 +50,18 @@ test('changing the agent of another member’s automation pauses it, notifies it
     )
   }
   assert.equal((await stateOf(bob, his.id)).paused_reason, null)
-  const [told] = await until(
+  const [notification] = await until(
     async () => (await alice.get('/notifications')).body.data.filter((row: Row) => row.type === 'automation.paused'),
     (rows: Row[]) => rows.length >= 2,
   )
-  assert.match(told!.title, /its agent was changed by someone with fewer permissions/)
-  const skipped = await until(
+  assert.match(notification!.title, /its agent was changed by someone with fewer permissions/)
+  const skippedRuns = await until(
     async () => (await alice.get(`/automations/${ticking.id}/runs?status=skipped&limit=100`)).body.data,
     (rows: Row[]) => rows.some(({ skip_reason }) => skip_reason === 'paused'),
   )
-  assert.ok(skipped.length > 0)
-  const refused = await fire(server, hook, { hello: 1 })
-  assert.deepEqual([refused.status, refused.body.error.details.status], [409, 'paused'], refused.text)
+  assert.ok(skippedRuns.length > 0)
+  const refusal = await fire(server, hook, { hello: 1 })
+  assert.deepEqual([refusal.status, refusal.body.error.details.status], [409, 'paused'], refusal.text)
 
   // Bob can't resume it by a rename, a test run or archiving.
   assert.equal((await bob.patch(`/automations/${hook.id}`, { name: 'Renamed' })).status, 200)
@@ -79,9 +79,9 @@ test('changing the agent of another member’s automation pauses it, notifies it
   const back = await alice.post(`/automations/${hook.id}/unarchive`)
   assert.deepEqual([back.status, back.body.data.status, back.body.data.paused_reason], [200, 'active', null], back.text)
   assert.equal((await fire(server, hook, { hello: 1 })).status, 202)
-  const tried = await carol.post(`/automations/${ticking.id}/test-fire`)
-  assert.equal(tried.status, 202, tried.text)
-  assert.equal((await runIs(alice, ticking, tried.body.data.id, isOver)).status, 'succeeded')
+  const testFire = await carol.post(`/automations/${ticking.id}/test-fire`)
+  assert.equal(testFire.status, 202, testFire.text)
+  assert.equal((await runIs(alice, ticking, testFire.body.data.id, isOver)).status, 'succeeded')
   assert.equal((await stateOf(alice, ticking.id)).paused_reason, null)
 })
 
@@ -95,12 +95,15 @@ test('the pause also covers subagents, the agent of its chat and a new agent in 
   const other = await agentOf()
   const chat_id = (await alice.post('/chats', { workspace_id: team, agent_id: other })).body.data.id
   const yearly = { name: 'Y', kind: 'cron', schedule: '0 0 1 1 *', workspace_id: team }
-  const made = async (action: object): Promise<string> => {
+  const createAutomation = async (action: object): Promise<string> => {
     const answer = await alice.post('/automations', { ...yearly, action: { type: 'agent', prompt: 'x', ...action } })
     assert.equal(answer.status, 201, answer.text)
     return answer.body.data.id
   }
-  const [over, inChat] = [await made({ agent_id: boss }), await made({ agent_id: boss, chat_id })]
+  const [over, inChat] = [
+    await createAutomation({ agent_id: boss }),
+    await createAutomation({ agent_id: boss, chat_id }),
+  ]
   const reasons = async () => [(await stateOf(alice, over)).paused_reason, (await stateOf(alice, inChat)).paused_reason]
   const letGo = () => Promise.all([over, inChat].map((id) => alice.patch(`/automations/${id}`, { name: 'Mine' })))
   const tries: [() => Promise<unknown>, unknown[]][] = [
@@ -116,28 +119,28 @@ test('the pause also covers subagents, the agent of its chat and a new agent in 
     assert.deepEqual(await reasons(), [null, null])
   }
   await bob.patch(`/agents/${boss}`, { system_prompt: 'y' })
-  const taken = await bob.patch(`/automations/${over}`, { action: { type: 'agent', prompt: 'x', agent_id: boss } })
-  assert.deepEqual([taken.status, taken.body.data.paused_reason], [200, null], taken.text)
+  const takeover = await bob.patch(`/automations/${over}`, { action: { type: 'agent', prompt: 'x', agent_id: boss } })
+  assert.deepEqual([takeover.status, takeover.body.data.paused_reason], [200, null], takeover.text)
 })
 
 test('a run in progress doesn’t continue with the changed agent, neither after an approval nor in a subagent', async () => {
   await using place = await teamOf()
   const { server, alice, bob, team } = place
-  const made = async (path: string, body: object): Promise<Row> => {
+  const create = async (path: string, body: object): Promise<Row> => {
     const answer = await alice.post(path, { workspace_id: team, ...body })
     assert.equal(answer.status, 201, answer.text)
     return answer.body.data
   }
-  const helper = await made('/agents', { name: 'Helper', model: 'sim/script' })
-  const boss = await made('/agents', {
+  const helper = await create('/agents', { name: 'Helper', model: 'sim/script' })
+  const boss = await create('/agents', {
     name: 'Boss',
     model: 'sim/script',
     tools: tools({ 'chats.create': 'ask' }),
     subagents: [{ agent_id: helper.id, policy: 'ask' }],
   })
-  const fired = async (...calls: object[]) => {
+  const fireWith = async (...calls: object[]) => {
     const action = { type: 'agent', agent_id: boss.id, prompt: script(calls, [say('over')]) }
-    const hook = await made('/automations', { name: 'Nightly', kind: 'webhook', action })
+    const hook = await create('/automations', { name: 'Nightly', kind: 'webhook', action })
     assert.equal((await fire(server, hook as Made, {})).status, 202)
     const [first] = (await alice.get(`/automations/${hook.id}/runs`)).body.data
     const { chat_id, run_id } = await runIs(alice, hook as Made, first.id, ({ run_id }) => run_id !== null)
@@ -153,13 +156,13 @@ test('a run in progress doesn’t continue with the changed agent, neither after
       actions: waits.pending_actions.map(({ id }: Row) => ({ id, decision: 'allow' })),
     }
   }
-  const asked = await fired(call('chats_create', { workspace_id: team, title: 'by night' }))
-  const handed = await fired(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
-  const changed = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
-  assert.equal(changed.status, 200, changed.text)
+  const approvalRun = await fireWith(call('chats_create', { workspace_id: team, title: 'by night' }))
+  const delegationRun = await fireWith(call('delegate', { agent_id: helper.id, task: script([say('done')]) }))
+  const updateResponse = await bob.patch(`/agents/${helper.id}`, { system_prompt: 'Do as Bob says.' })
+  assert.equal(updateResponse.status, 200, updateResponse.text)
   // Another failure would archive it, which must not bypass the pause.
   await server.app.engine.postgres.pool.query('update automations set failures = 9')
-  for (const { hook, path, id, actions } of [asked, handed]) {
+  for (const { hook, path, id, actions } of [approvalRun, delegationRun]) {
     assert.equal((await alice.post(`${path}/actions`, { actions })).status, 200)
     const run = await runIs(alice, hook as Made, id, isOver)
     assert.deepEqual([run.status, run.error.code], ['failed', 'invalid_state'])
@@ -172,8 +175,8 @@ test('a run in progress doesn’t continue with the changed agent, neither after
   )
 
   // Once resumed, the failed run can be retried.
-  assert.equal((await alice.post(`/automations/${asked.hook.id}/unarchive`)).status, 200)
-  assert.equal((await alice.post(`/automations/${asked.hook.id}/runs/${asked.id}/retry`)).status, 202)
+  assert.equal((await alice.post(`/automations/${approvalRun.hook.id}/unarchive`)).status, 200)
+  assert.equal((await alice.post(`/automations/${approvalRun.hook.id}/runs/${approvalRun.id}/retry`)).status, 202)
 })
 
 test('an agent can’t resume a paused automation without a person’s approval', async () => {
@@ -191,14 +194,14 @@ test('an agent can’t resume a paused automation without a person’s approval'
     const { id: agent_id } = (await alice.post('/agents', agent)).body.data
     const chat = (await alice.post('/chats', { workspace_id: team, agent_id })).body.data
     const content = script([call('automations_test_fire', { id: hook.id })], [say('over')])
-    const said = await alice.post(`/chats/${chat.id}/messages`, { content })
-    assert.equal(said.status, 200, said.text)
-    return { path: `/chats/${chat.id}/runs/${said.body.data.run.id}/actions`, message: said.body.data }
+    const postResponse = await alice.post(`/chats/${chat.id}/messages`, { content })
+    assert.equal(postResponse.status, 200, postResponse.text)
+    return { path: `/chats/${chat.id}/runs/${postResponse.body.data.run.id}/actions`, message: postResponse.body.data }
   }
   assert.equal(results((await fires('allow')).message)[0]!.is_error, false)
   assert.equal((await bob.patch(`/agents/${action.agent_id}`, { system_prompt: 'x' })).status, 200)
-  const [refused] = results((await fires('allow')).message)
-  assert.equal(refused!.output.error.code, 'consent_required')
+  const [isRefused] = results((await fires('allow')).message)
+  assert.equal(isRefused!.output.error.code, 'consent_required')
   assert.equal((await stateOf(alice, hook.id)).paused_reason, 'agent_changed')
   const { path, message } = await fires('ask')
   const actions = [{ id: message.run.pending_actions[0].id, decision: 'allow' }]

@@ -49,7 +49,10 @@ export const automationSchedules = (engine: Engine<ChatHandles>): Job[] => [
 
 const automation = finder('automation', async (ctx: Context, id) => (await automationStore.get(ctx.db, id)) ?? null)
 
-const doors = lifecycleOf({ kind: 'automation', read: async (ctx, id) => showAutomation(await read(ctx, id)) })
+const doors = lifecycleOf({
+  kind: 'automation',
+  read: async (ctx, id) => showAutomation(await loadAutomation(ctx, id)),
+})
 
 export const automationService = implementWith<Context<ChatHandles>>()(
   automations,
@@ -64,22 +67,22 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 
     get: (ctx) => showAutomation(automation.of(ctx)),
 
-    async create(ctx, given) {
-      const { kind, schedule, time_zone = 'UTC' } = given
+    async create(ctx, input) {
+      const { kind, schedule, time_zone = 'UTC' } = input
       const workspaceId = ctx.workspace!.id
       if (kind === 'cron' && schedule === undefined)
         refuse('missing_parameter', {
           param: 'schedule',
           message: '`schedule` is required for a scheduled automation.',
         })
-      if (kind === 'webhook' && (schedule !== undefined || given.time_zone !== undefined))
+      if (kind === 'webhook' && (schedule !== undefined || input.time_zone !== undefined))
         refuse('invalid_parameter', {
           param: 'schedule',
           message: 'Webhook automations have no schedule. Leave out `schedule`.',
         })
       const cron = kind === 'cron' ? { schedule: schedule!, time_zone } : null
       if (cron) scheduleOf(cron.schedule, cron.time_zone)
-      await checkAction(ctx, given.action, workspaceId)
+      await checkAction(ctx, input.action, workspaceId)
       const id = newId()
       const token = kind === 'webhook' ? newToken() : null
       const secret = kind === 'webhook' ? newWebhookSecret() : null
@@ -88,22 +91,22 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         await insertResource(ctx, { id, kind: 'automation', workspace_id: workspaceId })
         await automationStore.insert(ctx.db, {
           id,
-          name: given.name,
+          name: input.name,
           kind,
           schedule: schedule ?? null,
           time_zone: kind === 'cron' ? time_zone : null,
-          action: given.action,
-          overlap: given.overlap,
-          catch_up: given.catch_up,
-          catch_up_window_seconds: given.catch_up_window_seconds,
-          max_cost_nano: nanoOrNull(given.max_cost_usd),
-          timeout_seconds: given.timeout_seconds,
+          action: input.action,
+          overlap: input.overlap,
+          catch_up: input.catch_up,
+          catch_up_window_seconds: input.catch_up_window_seconds,
+          max_cost_nano: nanoOrNull(input.max_cost_usd),
+          timeout_seconds: input.timeout_seconds,
           ...behalfOf(ctx.principal),
           next_fire_at: cron && firstTick(cron.schedule, cron.time_zone, await clockOf(ctx.db)),
           token_hash: token === null ? null : hashSecret(token),
           sealed_secret: secret === null ? null : ctx.engine.secrets.seal(secret, id),
         })
-        const row = await read(ctx, id)
+        const row = await loadAutomation(ctx, id)
         await ctx.emit(automationEvent(row, 'created'))
         return { ...showAutomation(row), token, secret }
       })
@@ -119,21 +122,22 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         })
       return ctx.transaction(async (ctx) => {
         await checkLive(ctx)
-        const locked = await lockWithChat(ctx, id)
-        const schedule = given.schedule ?? locked.schedule
-        const timeZone = given.time_zone ?? locked.time_zone
-        const moved = schedule !== locked.schedule || timeZone !== locked.time_zone
+        const current = await lockWithChat(ctx, id)
+        const schedule = given.schedule ?? current.schedule
+        const timeZone = given.time_zone ?? current.time_zone
+        const isRescheduled = schedule !== current.schedule || timeZone !== current.time_zone
         // Changing the schedule or the budget of another member's automation could spend their money, so it moves to
         // the caller's account.
-        const another = locked.account_id !== ctx.principal.accountId && (moved || given.max_cost_usd !== undefined)
-        if (another && !given.action) await checkAction(ctx, locked.action, locked.workspace_id)
+        const another =
+          current.account_id !== ctx.principal.accountId && (isRescheduled || given.max_cost_usd !== undefined)
+        if (another && !given.action) await checkAction(ctx, current.action, current.workspace_id)
         const answers = another || given.action !== undefined
-        if (answers && locked.account_id !== ctx.principal.accountId) await checkRoom(ctx)
+        if (answers && current.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         // Resumes if the caller has its permissions or becomes its account.
-        const paused = wantsVouching(locked)
-        const goesOn = paused && (answers || (await hasRightsOf(ctx, locked)))
+        const needsVouching = wantsVouching(current)
+        const goesOn = needsVouching && (answers || (await hasRightsOf(ctx, current)))
         const now = await clockOf(ctx.db)
-        if (moved || goesOn) await fireLeft(ctx, locked, now)
+        if (isRescheduled || goesOn) await fireLeft(ctx, current, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           ...(given.name !== undefined && { name: given.name }),
@@ -148,13 +152,13 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
           ...(answers && behalfOf(ctx.principal)),
           ...(goesOn && { paused_reason: null, paused_at: null }),
-          ...(moved && {
+          ...(isRescheduled && {
             schedule,
             time_zone: timeZone,
             next_fire_at: firstTick(schedule!, timeZone!, now),
           }),
         })
-        const row = await read(ctx, id)
+        const row = await loadAutomation(ctx, id)
         await ctx.emit(automationEvent(row, 'updated'))
         return showAutomation(row)
       })
@@ -183,9 +187,9 @@ export const automationService = implementWith<Context<ChatHandles>>()(
     unarchive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
         await checkLive(ctx)
-        const locked = await lockWithChat(ctx, id)
-        await checkRightsOf(ctx, locked)
-        if (inactiveReason(locked) !== null) await fireLeft(ctx, locked, await clockOf(ctx.db))
+        const current = await lockWithChat(ctx, id)
+        await checkRightsOf(ctx, current)
+        if (inactiveReason(current) !== null) await fireLeft(ctx, current, await clockOf(ctx.db))
         await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
         return doors.unarchive(ctx, { id })
       }),
@@ -235,21 +239,21 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       const token = newToken()
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
-        const locked = await lockWithChat(ctx, id)
+        const current = await lockWithChat(ctx, id)
         const { secrets } = ctx.engine
         // Knowing the secret allows sending input, so the automation moves to the caller's account.
-        const another = locked.account_id !== ctx.principal.accountId
+        const another = current.account_id !== ctx.principal.accountId
         if (another) {
-          await checkAction(ctx, locked.action, locked.workspace_id)
+          await checkAction(ctx, current.action, current.workspace_id)
           await checkRoom(ctx)
         }
         const former = {
           id: newId(),
           automation_id: id,
-          token_hash: locked.token_hash!,
+          token_hash: current.token_hash!,
           expires_at: new Date(ctx.now().getTime() + overlap_seconds * 1000),
         }
-        const sealed_secret = secrets.seal(secrets.open(locked.sealed_secret!, id), former.id)
+        const sealed_secret = secrets.seal(secrets.open(current.sealed_secret!, id), former.id)
         await automationStore.retire(ctx.db, id, overlap_seconds === 0 ? null : { ...former, sealed_secret })
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
@@ -259,18 +263,18 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         })
         await writeAudit(ctx, {
           action: 'automation.secret_rotated',
-          workspaceId: locked.workspace_id,
+          workspaceId: current.workspace_id,
           subject: { type: 'automation', id },
           details: { overlap_seconds },
         })
-        return { ...showAutomation(await read(ctx, id)), token, secret }
+        return { ...showAutomation(await loadAutomation(ctx, id)), token, secret }
       })
     },
   },
   [automation],
 )
 
-const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
+const loadAutomation = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 async function checkRoom(ctx: Context): Promise<void> {
@@ -283,15 +287,15 @@ async function checkRoom(ctx: Context): Promise<void> {
 
 /** Locks the automation's row, then the resource's. Every caller uses this order. */
 async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
-  const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+  const current = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
   await lockResource(ctx, 'automation', id)
-  return locked
+  return current
 }
 
 /** Fires due ticks before the schedule or state changes. */
-async function fireLeft(ctx: Context<ChatHandles>, locked: AutomationRow, now: Date): Promise<void> {
-  if (locked.next_fire_at === null || locked.next_fire_at > now) return
-  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [locked], now)
+async function fireLeft(ctx: Context<ChatHandles>, current: AutomationRow, now: Date): Promise<void> {
+  if (current.next_fire_at === null || current.next_fire_at > now) return
+  const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [current], now)
   if (more)
     refuse('not_ready', { message: 'The automation is still catching up on missed runs. Try again in a few minutes.' })
   ctx.afterCommit(() => {

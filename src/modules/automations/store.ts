@@ -220,9 +220,9 @@ export const automationStore = {
     return rows
   },
 
-  async advance(db: Db, moves: readonly { id: Id; next: Date | null; fired: Date | null }[]): Promise<void> {
+  async advance(db: Db, moves: readonly { id: Id; next: Date | null; firedAt: Date | null }[]): Promise<void> {
     await sql`update automations a set next_fire_at = m.next, last_fired_at = coalesce(m.fired, a.last_fired_at)
       from unnest(${moves.map(({ id }) => id)}::ulid[], ${moves.map(({ next }) => next)}::timestamptz[],
-        ${moves.map(({ fired }) => fired)}::timestamptz[]) m(id, next, fired) where a.id = m.id`.execute(db)
+        ${moves.map(({ firedAt: fired }) => fired)}::timestamptz[]) m(id, next, fired) where a.id = m.id`.execute(db)
   },
 }

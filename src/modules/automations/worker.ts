@@ -8,7 +8,7 @@ import { launch } from './runs/launch.ts'
 import { placesFor } from './runs/places.ts'
 import { scheduleOf } from './schedule/schedule.ts'
 import { startsStore } from './runs/starts-store.ts'
-import { type Started, startSome } from './runs/start.ts'
+import { type StartResult, startSome } from './runs/start.ts'
 import { type AutomationRow, automationStore, inactiveReason } from './store.ts'
 import { stopRuns } from './runs/stop.ts'
 import { type Due, dueTicks } from './schedule/ticks.ts'
@@ -33,10 +33,10 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   const closing = new AbortController()
   const stopping = new Set<Promise<unknown>>()
   const inBackground = (work: Promise<unknown>): void => {
-    const watched = work
+    const task = work
       .catch((error: unknown) => log.warn({ error }, 'automation runs cannot be stopped right now'))
-      .finally(() => stopping.delete(watched))
-    stopping.add(watched)
+      .finally(() => stopping.delete(task))
+    stopping.add(task)
   }
 
   const rounds = (pollMs: number, work: () => Promise<void>, trouble: string): Rounds =>
@@ -50,10 +50,10 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
       let after: Id | null = null
       let some = false
       while (!closing.signal.aborted) {
-        const started: Started = await startSome(engine, { after, but: launching, signal: closing.signal })
-        for (const id of started.alone) inBackground(launchAlone(id))
-        after = started.after
-        some ||= started.locked > 0
+        const startResult: StartResult = await startSome(engine, { after, but: launching, signal: closing.signal })
+        for (const id of startResult.alone) inBackground(launchAlone(id))
+        after = startResult.after
+        some ||= startResult.lockedCount > 0
         if (after !== null) continue
         if (!some) return
         some = false
@@ -101,21 +101,21 @@ export async function fireDue(
   inBackground?: (work: Promise<unknown>) => void,
 ): Promise<boolean> {
   if (now === undefined && !(await automationStore.isDue(engine.postgres.db))) return false
-  const done = await engine.postgres.db.transaction().execute(async (db) => {
+  const result = await engine.postgres.db.transaction().execute(async (db) => {
     const at = now ?? (await clockOf(db))
     const due = await automationStore.due(db, at, AT_ONCE)
     if (due.length === 0) return null
-    const fired = await fireTicks(engine, db, due, at)
-    return { ...fired, more: fired.more || due.length === AT_ONCE }
+    const tickResult = await fireTicks(engine, db, due, at)
+    return { ...tickResult, more: tickResult.more || due.length === AT_ONCE }
   })
-  if (done === null) return false
+  if (result === null) return false
   engine.bus.poke('outbox')
-  if (done.giveWay.length > 0) {
-    const stopped = stopRuns(engine, done.giveWay, 'cancelled')
-    if (inBackground) inBackground(stopped)
-    else await stopped
+  if (result.giveWay.length > 0) {
+    const stopping = stopRuns(engine, result.giveWay, 'cancelled')
+    if (inBackground) inBackground(stopping)
+    else await stopping
   }
-  return done.more
+  return result.more
 }
 
 /** Fires the ticks of locked automations until `at`. The caller stops the replaced runs. */
@@ -126,18 +126,18 @@ export async function fireTicks(
   at: Date,
 ): Promise<{ more: boolean; giveWay: Id[] }> {
   const firings: Firing[] = []
-  const moves: { id: Id; next: Date | null; fired: Date | null }[] = []
+  const moves: { id: Id; next: Date | null; firedAt: Date | null }[] = []
   const most = Math.max(1, Math.floor(MOST_TICKS / due.length))
   let more = false
   for (const automation of due) {
-    const found = ticksOf(engine, automation, at, most)
-    if (found === null) {
-      moves.push({ id: automation.id, next: null, fired: null })
+    const plan = ticksOf(engine, automation, at, most)
+    if (plan === null) {
+      moves.push({ id: automation.id, next: null, firedAt: null })
       continue
     }
-    more ||= found.more
+    more ||= plan.more
     const asleep = inactiveReason(automation)
-    for (const tick of found.ticks)
+    for (const tick of plan.ticks)
       firings.push({
         automation,
         trigger: 'cron',
@@ -146,24 +146,24 @@ export async function fireTicks(
         payload: null,
         skip: asleep ?? (tick.does === 'missed' ? 'missed' : null),
       })
-    moves.push({ id: automation.id, next: found.next, fired: null })
+    moves.push({ id: automation.id, next: plan.next, firedAt: null })
   }
   const accounts = due.map(({ account_id }) => account_id)
-  const left = await startsStore.lock(db, accounts, engine.config.limits.inference, at)
-  const admitted = await admit(db, firings, at, left)
-  await startsStore.keep(db, left)
+  const remainingStarts = await startsStore.lock(db, accounts, engine.config.limits.inference, at)
+  const admission = await admit(db, firings, at, remainingStarts)
+  await startsStore.keep(db, remainingStarts)
   const names = new Map(due.map((automation) => [automation.id, automation]))
-  const queued = admitted.rows.filter(({ status }) => status === 'queued')
+  const queuedRuns = admission.rows.filter(({ status }) => status === 'queued')
   // Ordered by time, so the latest is kept.
-  const lastRuns = new Map(queued.map(({ automation_id, scheduled_for }) => [automation_id, scheduled_for]))
-  for (const move of moves) move.fired = lastRuns.get(move.id) ?? null
+  const lastRuns = new Map(queuedRuns.map(({ automation_id, scheduled_for }) => [automation_id, scheduled_for]))
+  for (const move of moves) move.firedAt = lastRuns.get(move.id) ?? null
   await automationStore.advance(db, moves)
   await writeOutboxAll(
     db,
-    queued.map((row) => runEvent(row, 'queued', names.get(row.automation_id)!)),
+    queuedRuns.map((row) => runEvent(row, 'queued', names.get(row.automation_id)!)),
     null,
   )
-  return { more, giveWay: admitted.giveWay }
+  return { more, giveWay: admission.giveWay }
 }
 
 function ticksOf({ log }: Pick<Engine, 'log'>, row: AutomationRow, at: Date, most: number): Due | null {

@@ -52,7 +52,7 @@ export interface StoredInput {
   facts: MediaFacts
 }
 
-export interface Asked {
+export interface AskWithSources {
   ask: MediaAsk
   sources: NamedSource[]
 }
@@ -72,12 +72,12 @@ const sizeOf = (size: string | undefined): PixelSize | null => {
 }
 
 /** Refuses provider options that would change the price. The request's own fields must be used. */
-function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
-  const found = countIn(options, kind)
-  if (found === null) return options
+function checkOptions(options: Readonly<Record<string, unknown>>, kind: MediaKind): Readonly<Record<string, unknown>> {
+  const match = countIn(options, kind)
+  if (match === null) return options
   return refuse('invalid_parameter', {
     param: 'provider_options',
-    message: `\`provider_options\` can’t include \`${found.name}\`, because it determines the price. Use \`${found.field}\` instead.`,
+    message: `\`provider_options\` can’t include \`${match.name}\`, because it determines the price. Use \`${match.field}\` instead.`,
   })
 }
 
@@ -87,14 +87,14 @@ const pictures = (field: NamedSource['field'], param: string, sources: readonly 
 const picture = (field: NamedSource['field'], param: string, source: MediaSource | undefined): NamedSource[] =>
   source === undefined ? [] : [{ field, param, place: 0, kind: 'image', source }]
 
-export function imagesAsked(input: Of<'images'>): Asked {
+export function imagesAsked(input: Of<'images'>): AskWithSources {
   return {
     ask: {
       ...target(input),
       model: input.model,
       request: {
         kind: 'image',
-        providerOptions: uncounted(input.provider_options, 'image'),
+        providerOptions: checkOptions(input.provider_options, 'image'),
         prompt: input.prompt,
         n: input.n,
         size: sizeOf(input.size),
@@ -110,14 +110,14 @@ export function imagesAsked(input: Of<'images'>): Asked {
   }
 }
 
-export function videoAsked(input: Of<'videos'>): Asked {
+export function videoAsked(input: Of<'videos'>): AskWithSources {
   return {
     ask: {
       ...target(input),
       model: input.model,
       request: {
         kind: 'video',
-        providerOptions: uncounted(input.provider_options, 'video'),
+        providerOptions: checkOptions(input.provider_options, 'video'),
         prompt: input.prompt,
         seconds: input.seconds ?? null,
         size: sizeOf(input.size),
@@ -137,14 +137,14 @@ export function videoAsked(input: Of<'videos'>): Asked {
   }
 }
 
-export function speechAsked(input: Of<'speech'>, model: string): Asked {
+export function speechAsked(input: Of<'speech'>, model: string): AskWithSources {
   return {
     ask: {
       ...target(input),
       model,
       request: {
         kind: 'speech',
-        providerOptions: uncounted(input.provider_options, 'speech'),
+        providerOptions: checkOptions(input.provider_options, 'speech'),
         input: input.input,
         voice: input.voice ?? null,
         format: input.format,
@@ -157,7 +157,7 @@ export function speechAsked(input: Of<'speech'>, model: string): Asked {
   }
 }
 
-export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
+export function transcriptionAsked(input: Of<'transcriptions'>): AskWithSources {
   return {
     ask: {
       model: input.model,
@@ -166,7 +166,7 @@ export function transcriptionAsked(input: Of<'transcriptions'>): Asked {
       subtitles: input.subtitles ?? null,
       request: {
         kind: 'transcription',
-        providerOptions: uncounted(input.provider_options, 'transcription'),
+        providerOptions: checkOptions(input.provider_options, 'transcription'),
         language: input.language ?? null,
         prompt: input.prompt ?? null,
         // Subtitles require segments.

@@ -21,7 +21,7 @@ after(() => server[Symbol.asyncDispose]())
 const clientOf = async (who: Person, more: { scopes?: string[] } = {}) =>
   new OpenAI({ apiKey: (await who.key(more)).key, baseURL: `${server.origin}/compat-a/v1`, maxRetries: 0 })
 
-const ended = (openai: OpenAI, id: string) =>
+const waitForEnd = (openai: OpenAI, id: string) =>
   until(
     () => openai.videos.retrieve(id),
     ({ status }) => status === 'completed' || status === 'failed',
@@ -30,18 +30,21 @@ const ended = (openai: OpenAI, id: string) =>
 test('the SDK creates, reads, lists and deletes a video of any provider; other users can’t see it', async () => {
   const openai = await clientOf(alice, { scopes: ['gateway:run'] })
   const others = await clientOf(bob)
-  const made = await openai.videos.create({
+  const createdVideo = await openai.videos.create({
     model: 'sim/video',
     prompt: 'Waves at night',
     seconds: '2' as never,
     size: '320x240' as never,
   })
-  assert.match(made.id, /^video_/)
-  assert.deepEqual([made.object, made.model, made.prompt, made.seconds], ['video', 'sim/video', 'Waves at night', '2'])
-  const video = await ended(openai, made.id)
+  assert.match(createdVideo.id, /^video_/)
+  assert.deepEqual(
+    [createdVideo.object, createdVideo.model, createdVideo.prompt, createdVideo.seconds],
+    ['video', 'sim/video', 'Waves at night', '2'],
+  )
+  const video = await waitForEnd(openai, createdVideo.id)
   assert.deepEqual([video.status, video.progress, video.size, video.error], ['completed', 100, '320x240', null])
   assert.equal(video.expires_at! - video.completed_at!, 86_400)
-  const content = await openai.videos.downloadContent(made.id)
+  const content = await openai.videos.downloadContent(createdVideo.id)
   assert.equal(content.headers.get('content-type'), 'video/mp4')
   const bytes = Buffer.from(await content.arrayBuffer())
   assert.equal(bytes.toString('latin1', 4, 8), 'ftyp')
@@ -60,24 +63,28 @@ test('the SDK creates, reads, lists and deletes a video of any provider; other u
   const next = await openai.videos.list({ limit: 5, after: second.id })
   assert.deepEqual(
     next.data.map(({ id }) => id),
-    [made.id],
+    [createdVideo.id],
   )
 
   assert.deepEqual((await others.videos.list()).data, [])
   for (const ask of [
-    () => others.videos.retrieve(made.id),
-    () => others.videos.downloadContent(made.id),
-    () => others.videos.delete(made.id),
+    () => others.videos.retrieve(createdVideo.id),
+    () => others.videos.downloadContent(createdVideo.id),
+    () => others.videos.delete(createdVideo.id),
     () => openai.videos.retrieve('video_nothing'),
   ])
     await assert.rejects(ask, { status: 404 })
 
   const files = async () => (await alice.get('/drive/files?recursive=true&limit=100')).body.data
-  const operation = made.id.slice('video_'.length)
+  const operation = createdVideo.id.slice('video_'.length)
   const [file] = (await alice.get(`/operations/${operation}`)).body.data.result.files
   assert.equal((await alice.get(`/drive/files/${file.id}`)).status, 200, JSON.stringify(await files()))
-  assert.deepEqual(await openai.videos.delete(made.id), { id: made.id, object: 'video.deleted', deleted: true })
-  await assert.rejects(openai.videos.retrieve(made.id), { status: 404 })
+  assert.deepEqual(await openai.videos.delete(createdVideo.id), {
+    id: createdVideo.id,
+    object: 'video.deleted',
+    deleted: true,
+  })
+  await assert.rejects(openai.videos.retrieve(createdVideo.id), { status: 404 })
   assert.equal((await alice.get(`/drive/files/${file.id}`)).status, 404)
 })
 
@@ -89,9 +96,9 @@ test('an unfinished video can’t be downloaded, unknown fields are refused, and
   })
   await assert.rejects(openai.videos.create({ model: 'sim/image', prompt: 'x' }), { status: 400 })
   await assert.rejects(openai.videos.create({ model: 'sim/video', prompt: '' }), { status: 400, param: 'prompt' })
-  const made = await openai.videos.create({ model: 'sim/video', prompt: 'A short day' })
-  const video = await ended(openai, made.id)
-  await assert.rejects(openai.videos.downloadContent(made.id, { variant: 'thumbnail' }), {
+  const createdVideo = await openai.videos.create({ model: 'sim/video', prompt: 'A short day' })
+  const video = await waitForEnd(openai, createdVideo.id)
+  await assert.rejects(openai.videos.downloadContent(createdVideo.id, { variant: 'thumbnail' }), {
     status: 400,
     param: 'variant',
   })
@@ -109,5 +116,5 @@ test('an unfinished video can’t be downloaded, unknown fields are refused, and
   )
   for (const { run } of videoShelfSchedules(engine)) await run({ signal: AbortSignal.timeout(PATIENCE_MS) })
   assert.equal((await alice.get(`/drive/files/${file.id}`)).status, 404)
-  await assert.rejects(openai.videos.retrieve(made.id), { status: 404 })
+  await assert.rejects(openai.videos.retrieve(createdVideo.id), { status: 404 })
 })

@@ -58,7 +58,7 @@ const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
 const providerOptions = z
   .record(z.string(), z.unknown())
   .refine((options) => !UNSTORABLE.test(JSON.stringify(options)), 'must not contain U+0000 or an unpaired surrogate')
-const shared = {
+const sharedFields = {
   provider_options: providerOptions
     .default({})
     .describe(
@@ -73,15 +73,15 @@ const providerOptionsOfForm = z
   .describe(
     'Additional fields, passed to the provider unchanged; as JSON text in a form. The amount to generate and the model can be set only in the fields of this request.',
   )
-const saved = {
-  ...shared,
+const savedFields = {
+  ...sharedFields,
   parent_id: id
     .optional()
     .describe('The folder to save files in. Default: `Generated` in the root of the workspace, created when needed.'),
   name: words(200).optional().describe('The name of the files. Default: the first words of the prompt.'),
 }
 
-const spoken = {
+const speechFields = {
   model: model('sim/speech')
     .optional()
     .describe('A speech model, as listed by `GET /audio/models`. Default: the server’s built-in engine.'),
@@ -105,7 +105,7 @@ export const MediaFile = DriveFile.extend({
   revised_prompt: z.string().nullable().describe('The prompt as rewritten by the provider.'),
 }).meta({ id: 'MediaFile' })
 
-const made = {
+const resultFields = {
   id: idOut,
   created_at: time,
   kind: z.enum(['image', 'video', 'speech', 'transcription']),
@@ -120,7 +120,7 @@ const made = {
   usage: usageSchema,
   cost_usd: usd.nullable().describe('Null for a model without a price.'),
 }
-export const MediaAnswer = z.object(made).meta({ id: 'MediaAnswer' })
+export const MediaAnswer = z.object(resultFields).meta({ id: 'MediaAnswer' })
 
 const Spoken = z.object({
   start_seconds: z.number(),
@@ -130,7 +130,7 @@ const Spoken = z.object({
 })
 export const Transcription = z
   .object({
-    ...made,
+    ...resultFields,
     text: z.string(),
     language: z.string().nullable().describe('BCP 47.'),
     duration_seconds: z.number().nullable(),
@@ -140,7 +140,7 @@ export const Transcription = z
   })
   .meta({ id: 'Transcription' })
 
-const kept = {
+const mediaDefaults = {
   scope: 'inference:run',
   within: 'workspace_id',
   limit: 'inference',
@@ -201,7 +201,7 @@ export const mediaEndpoints = {
     summary: 'Generate or edit images',
     example: { prompt: 'A lake in autumn' },
     description: `${asOperation} Send JSON, or a form in which the image parts \`images\` and \`mask\` come last.`,
-    ...kept,
+    ...mediaDefaults,
     takes: 'multipart',
     parts: ['images', 'mask'],
     body: {
@@ -222,7 +222,7 @@ export const mediaEndpoints = {
         .describe('Images to edit. If omitted, an image is generated from the prompt.'),
       mask: MediaSource.optional().describe('A mask whose transparent areas are edited in the first image.'),
       background,
-      ...saved,
+      ...savedFields,
       provider_options: providerOptionsOfForm,
     },
     reply: operation(MediaAnswer),
@@ -231,7 +231,7 @@ export const mediaEndpoints = {
     summary: 'Generate a video',
     example: { prompt: 'A boat on a lake' },
     description: `Always returns 202 with an operation whose \`result\` is the response. ${asOperation.split('. ').at(-1)!}`,
-    ...kept,
+    ...mediaDefaults,
     body: {
       model: model('sim/video').describe('A video model, as listed by `GET /videos/models`.'),
       prompt,
@@ -250,7 +250,7 @@ export const mediaEndpoints = {
       last_frame: MediaSource.optional(),
       reference_images: z.array(MediaSource).max(16).default([]).describe('Reference images for what the video shows.'),
       background: z.boolean().default(true).describe('Videos are always generated in the background.'),
-      ...saved,
+      ...savedFields,
     },
     reply: operation(MediaAnswer),
     status: 202,
@@ -258,12 +258,12 @@ export const mediaEndpoints = {
   speech: endpoint('POST /inference/speech', {
     summary: 'Generate speech',
     description: asOperation,
-    ...kept,
+    ...mediaDefaults,
     body: {
-      ...spoken,
+      ...speechFields,
       format: z.enum(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']).default('mp3'),
       background,
-      ...saved,
+      ...savedFields,
     },
     reply: operation(MediaAnswer),
   }),
@@ -271,10 +271,10 @@ export const mediaEndpoints = {
     summary: 'Generate speech and stream it',
     description:
       'Server-sent events. The `audio` of all `audio.delta` events, joined, is one playable file. If you disconnect, the provider request is canceled, and what was sent is billed. The stream can’t be resumed.',
-    ...kept,
+    ...mediaDefaults,
     body: {
-      ...spoken,
-      ...saved,
+      ...speechFields,
+      ...savedFields,
       format: z.enum(['pcm', 'mp3', 'opus']).default('pcm').describe('`pcm`: 16-bit, little-endian, mono.'),
       save: flag.default(false).describe('Whether to save the audio to the drive when it’s complete.'),
     },
@@ -284,7 +284,7 @@ export const mediaEndpoints = {
     summary: 'Transcribe audio',
     description:
       'Send JSON with `audio`, or a form whose part `file` comes last (up to 512 MiB). No file is saved. After 10 minutes, or immediately with `background`, the response is an operation whose `result` is the same.',
-    ...kept,
+    ...mediaDefaults,
     takes: 'multipart',
     body: {
       model: model('sim/transcription').describe('A transcription model, as listed by `GET /audio/models`.'),
@@ -295,7 +295,7 @@ export const mediaEndpoints = {
       speakers: flag.default(false).describe('Whether to identify the speakers.'),
       subtitles: z.enum(['srt', 'vtt']).optional(),
       background,
-      ...shared,
+      ...sharedFields,
       provider_options: providerOptionsOfForm,
     },
     reply: operation(Transcription),

@@ -28,13 +28,13 @@ let vendor: Raw
 let png: string
 let wav: string
 /** The response body. */
-let answers: (asked: RawAsked) => string
+let answers: (request: RawAsked) => string
 before(async () => {
   server = await studioServer()
   alice = await server.person('Alice')
   png = Buffer.from((await picture('64x64')).bytes).toString('base64')
   wav = waveFile(1, 8_000).toString('base64')
-  vendor = await startRaw((asked, socket) => writeAnswer(socket, { body: answers(asked) }))
+  vendor = await startRaw((request, socket) => writeAnswer(socket, { body: answers(request) }))
   await addEndpoint(alice, 'liar', { origin: vendor.origin, key: KEY }, { models })
 })
 beforeEach(() => {
@@ -54,22 +54,26 @@ const write = (more: object = {}) =>
   })
 const refusal = ({ status, body }: Answer) => [status, body.error?.code, body.error?.param]
 
-for (const [says, told] of [
+for (const [says, reportedLength] of [
   ['an enormous number', '1e308'],
   ['infinity', '1e400'],
   ['a negative number', '-5'],
   ['more than a year', '1e15'],
 ] as const)
   test(`a provider that reports ${says} as the length of audio is paid for what was sent`, async () => {
-    answers = () => `{"text":"hi","duration":${told},"segments":[{"start":${told},"end":${told},"text":"hi"}]}`
-    const heard = await write({ subtitles: 'srt' })
-    assert.equal(heard.status, 200, heard.text)
-    assert.deepEqual([heard.body.data.cost_usd, heard.body.data.usage.audio_seconds], [0.0001, 1])
-    assert.deepEqual(heard.body.data.segments, [{ start_seconds: 0, end_seconds: 0, text: 'hi', speaker: null }])
-    answers = () => `{"data":[{"b64_json":"${png}"}],"usage":{"input_tokens":${told},"output_tokens":${told}}}`
-    const drawn = await draw()
-    assert.equal(drawn.status, 200, drawn.text)
-    assert.deepEqual([drawn.body.data.cost_usd, drawn.body.data.usage.total_tokens], [0.04, 0])
+    answers = () =>
+      `{"text":"hi","duration":${reportedLength},"segments":[{"start":${reportedLength},"end":${reportedLength},"text":"hi"}]}`
+    const transcription = await write({ subtitles: 'srt' })
+    assert.equal(transcription.status, 200, transcription.text)
+    assert.deepEqual([transcription.body.data.cost_usd, transcription.body.data.usage.audio_seconds], [0.0001, 1])
+    assert.deepEqual(transcription.body.data.segments, [
+      { start_seconds: 0, end_seconds: 0, text: 'hi', speaker: null },
+    ])
+    answers = () =>
+      `{"data":[{"b64_json":"${png}"}],"usage":{"input_tokens":${reportedLength},"output_tokens":${reportedLength}}}`
+    const imageResponse = await draw()
+    assert.equal(imageResponse.status, 200, imageResponse.text)
+    assert.deepEqual([imageResponse.body.data.cost_usd, imageResponse.body.data.usage.total_tokens], [0.04, 0])
   })
 
 test('none of hundreds of image links in a response are fetched', async () => {
@@ -83,13 +87,13 @@ test('none of hundreds of image links in a response are fetched', async () => {
 })
 
 test('a response over the memory limit isn’t read further', async () => {
-  let sent = 0
+  let sentBytes = 0
   const piece = Buffer.alloc(1 << 20, 'A')
   await using flood = await startRaw((_, socket) => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{"data":[{"b64_json":"')
     const more = () => {
-      while (!socket.destroyed && sent < 1_000) {
-        sent += 1
+      while (!socket.destroyed && sentBytes < 1_000) {
+        sentBytes += 1
         if (!socket.write(piece)) return
       }
     }
@@ -99,35 +103,35 @@ test('a response over the memory limit isn’t read further', async () => {
   await addEndpoint(alice, 'flood', { origin: flood.origin, key: KEY }, { models })
   const answer = await alice.post('/inference/images', { model: 'flood/draws', prompt: 'x', n: 10 })
   assert.deepEqual(refusal(answer), [502, 'bad_provider_answer', undefined])
-  assert.ok(sent < 200, `${sent} MiB were taken`)
+  assert.ok(sentBytes < 200, `${sentBytes} MiB were taken`)
 })
 
 test('a failed job’s message is stored without the key and with limited length', async () => {
   const words = `\0 the key ${KEY} \ud800 ${'is wrong '.repeat(1_000)}`
   answers = ({ method }) =>
     JSON.stringify(method === 'POST' ? { id: 'v' } : { status: 'failed', error: { message: words } })
-  const begun = await alice.post('/inference/videos', { model: 'liar/films', prompt: 'x', seconds: 4 })
-  const { status, error } = await ended(alice, begun.body.data.id)
+  const operationResponse = await alice.post('/inference/videos', { model: 'liar/films', prompt: 'x', seconds: 4 })
+  const { status, error } = await ended(alice, operationResponse.body.data.id)
   assert.deepEqual([status, error.code], ['failed', 'provider_error'])
   assert.match(error.message, /^ the key \[key\] � is wrong/)
   assert.equal(error.message.length, 1_000)
 })
 
 test('provider_options can’t change the amount or the price', async () => {
-  const refused = [400, 'invalid_parameter', 'provider_options']
-  const asked = vendor.asked.length
+  const expectedRefusal = [400, 'invalid_parameter', 'provider_options']
+  const requestCount = vendor.asked.length
   for (const options of [{ n: 10 }, { num_images: 3 }, { generationConfig: { candidateCount: 8 } }, { model: 'dear' }])
-    assert.deepEqual(refusal(await draw({ provider_options: options })), refused, JSON.stringify(options))
-  assert.deepEqual(refusal(await write({ provider_options: { url: 'https://example.com/long.mp3' } })), refused)
+    assert.deepEqual(refusal(await draw({ provider_options: options })), expectedRefusal, JSON.stringify(options))
+  assert.deepEqual(refusal(await write({ provider_options: { url: 'https://example.com/long.mp3' } })), expectedRefusal)
   const film = { model: 'liar/films', prompt: 'x', seconds: 1 }
-  const filmed = await alice.post('/inference/videos', { ...film, provider_options: { duration: 60 } })
-  assert.deepEqual(refusal(filmed), refused)
-  const said = { model: 'liar/tts-1', input: 'x', provider_options: { gen_text: 'much more' } }
-  assert.deepEqual(refusal(await alice.post('/inference/speech', said)), refused)
-  assert.deepEqual(refusal(await alice.post('/inference/speech/stream', said)), refused)
-  assert.equal(vendor.asked.length, asked)
-  const drawn = await draw({ provider_options: { quality: 'high' } })
-  assert.deepEqual([drawn.status, drawn.body.data.cost_usd], [200, 0.2])
+  const videoResponse = await alice.post('/inference/videos', { ...film, provider_options: { duration: 60 } })
+  assert.deepEqual(refusal(videoResponse), expectedRefusal)
+  const speechRequest = { model: 'liar/tts-1', input: 'x', provider_options: { gen_text: 'much more' } }
+  assert.deepEqual(refusal(await alice.post('/inference/speech', speechRequest)), expectedRefusal)
+  assert.deepEqual(refusal(await alice.post('/inference/speech/stream', speechRequest)), expectedRefusal)
+  assert.equal(vendor.asked.length, requestCount)
+  const imageResponse = await draw({ provider_options: { quality: 'high' } })
+  assert.deepEqual([imageResponse.status, imageResponse.body.data.cost_usd], [200, 0.2])
   assert.equal((await draw({ quality: 'high' })).body.data.cost_usd, 0.2)
   assert.equal((await draw({ provider_options: { moderation: 'low' } })).body.data.cost_usd, 0.04)
 })
@@ -170,31 +174,31 @@ test('NUL and unpaired surrogates are refused with their field', async () => {
   assert.deepEqual(refusal(await draw({ quality: 'a\0b' })), [400, 'invalid_parameter', 'quality'])
   assert.equal((await draw({ provider_options: { regex: '\\u0000' } })).status, 200)
   const part = (head: string) => `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`
-  const named = `${part('name="model"')}sim/transcription\r\n${part('name="file"; filename="a\0b.wav"')}`
-  const form = Buffer.concat([Buffer.from(named), Buffer.from(wav, 'base64'), Buffer.from('\r\n--b--\r\n')])
+  const formBody = `${part('name="model"')}sim/transcription\r\n${part('name="file"; filename="a\0b.wav"')}`
+  const form = Buffer.concat([Buffer.from(formBody), Buffer.from(wav, 'base64'), Buffer.from('\r\n--b--\r\n')])
   const type = { 'content-type': 'multipart/form-data; boundary=b' }
   assert.equal((await alice.request('POST', '/inference/transcriptions', form, type)).status, 200)
 })
 
 test('a generated image at a forbidden address is billed, because the provider did its work', async () => {
   const key = await alice.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
-  const spent = async () =>
+  const readSpending = async () =>
     (await alice.get('/api-keys')).body.data.find(({ id }: { id: string }) => id === key.keyId).spent_usd
   const draw = () => key.post('/inference/images', { model: 'liar/draws', prompt: 'x', quality: 'high' })
-  for (const [url, paid] of [
+  for (const [url, price] of [
     ['http://10.255.255.1/picture.png', 0.2],
     ['file:///etc/passwd', 0.4],
   ] as const) {
     answers = () => JSON.stringify({ data: [{ url }] })
     assert.equal((await draw()).status, 502)
-    await until(spent, (usd) => usd === paid)
+    await until(readSpending, (usd) => usd === price)
   }
 })
 
 test('a model name can’t redirect a request with the endpoint’s key to another path', async () => {
-  const asked: string[] = []
+  const requests: string[] = []
   await using shop = await startRaw(({ path }, socket) => {
-    asked.push(path)
+    requests.push(path)
     writeAnswer(socket, { body: '{}' })
   })
   for (const shape of ['replicate', 'fal'])
@@ -212,5 +216,5 @@ test('a model name can’t redirect a request with the endpoint’s key to anoth
     assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_parameter'])
     assert.match(answer.body.error.message, /^`owner\/\.\.\/\.\.\/account` isn’t a valid name of a model/)
   }
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requests, [])
 })

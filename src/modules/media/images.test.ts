@@ -53,9 +53,13 @@ test('provider images are stored unchanged, billed per image, and part of the us
 })
 
 test('a background request is an operation with the response as its result and the file as its content', async () => {
-  const begun = await alice.post('/inference/images', { model: 'sim/image', prompt: 'Later', background: true })
-  assert.deepEqual([begun.status, begun.body.data.kind], [202, 'inference.images'])
-  const operation = await ended(alice, begun.body.data.id)
+  const operationResponse = await alice.post('/inference/images', {
+    model: 'sim/image',
+    prompt: 'Later',
+    background: true,
+  })
+  assert.deepEqual([operationResponse.status, operationResponse.body.data.kind], [202, 'inference.images'])
+  const operation = await ended(alice, operationResponse.body.data.id)
   assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
   const [file] = operation.result.files
   assert.deepEqual([file.name, operation.resource], ['Later.png', { type: 'file', id: file.id }])
@@ -78,8 +82,8 @@ test('image edits accept drive files and uploads, and send them without location
     images: [source],
   })
   assert.equal(answer.status, 200, answer.text)
-  const edited = vendor.requests.findLast(({ method }) => method === 'POST')!
-  assert.equal(edited.path, '/v1/images/edits')
+  const editRequest = vendor.requests.findLast(({ method }) => method === 'POST')!
+  assert.equal(editRequest.path, '/v1/images/edits')
   const file = answer.body.data.files[0]
   const more = await alice.post('/inference/images', {
     model: 'studio/gpt-image-2',
@@ -115,19 +119,19 @@ test('models of another kind, unknown models and models not yet installed get di
   )
 })
 
-for (const [spoiled, words] of [
+for (const [defect, words] of [
   ['empty', /empty|without bytes/],
   ['web page', /web page/],
   ['json', /JSON/],
   ['cut', /damaged/],
 ] as const)
-  test(`a broken image (${spoiled}) isn’t kept but is billed, because the provider reports success`, async () => {
-    vendor.script({ media: { spoiled } })
-    const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: `spoiled ${spoiled}` })
+  test(`a broken image (${defect}) isn’t kept but is billed, because the provider reports success`, async () => {
+    vendor.script({ media: { spoiled: defect } })
+    const answer = await alice.post('/inference/images', { model: 'studio/gpt-image-2', prompt: `spoiled ${defect}` })
     assert.deepEqual([answer.status, answer.body.error.code], [502, 'bad_provider_answer'], answer.text)
     assert.match(answer.body.error.message, words)
-    const found = await alice.get(`/drive/glob?pattern=${encodeURIComponent('**/spoiled*')}`)
-    assert.deepEqual(found.body.data, [])
+    const globResponse = await alice.get(`/drive/glob?pattern=${encodeURIComponent('**/spoiled*')}`)
+    assert.deepEqual(globResponse.body.data, [])
   })
 
 test('a prompt refused by a provider’s moderation costs nothing and isn’t sent to another provider', async () => {
@@ -160,10 +164,10 @@ test('images are sent as named form parts after the other fields', async () => {
     ['mask', mask.bytes],
   ])
   assert.equal(answer.status, 200, answer.text)
-  const [asked] = vendor.requests.slice(before)
-  assert.equal(asked!.path, '/v1/images/edits')
-  const sent = asked!.body
-  for (const { bytes } of [first, second, mask]) assert.ok(sent.includes(bytes), 'the pixels go as they came')
+  const [request] = vendor.requests.slice(before)
+  assert.equal(request!.path, '/v1/images/edits')
+  const requestBody = request!.body
+  for (const { bytes } of [first, second, mask]) assert.ok(requestBody.includes(bytes), 'the pixels go as they came')
   const late = await form([
     ['model', 'studio/gpt-image-2'],
     ['images', first.bytes],
@@ -185,9 +189,9 @@ test('an image URL is fetched only from public addresses', async () => {
     by.post('/inference/images', { model: 'sim/image', prompt: 'From there', images: [{ kind: 'url', url }] })
   const nowhere = await ask(`${vendor.origin}/v1/nothing.png`)
   assert.deepEqual([nowhere.status, nowhere.body.error.param], [400, 'images.0.url'], nowhere.text)
-  await using closed = await testServer()
-  const carol = await closed.person('Carol')
-  const refused = await ask(`https://127.0.0.1:${new URL(vendor.origin).port}/x.png`, carol)
-  assert.deepEqual([refused.status, refused.body.error.param], [400, 'images.0.url'], refused.text)
-  assert.match(refused.body.error.message, /private or reserved/)
+  await using strictServer = await testServer()
+  const carol = await strictServer.person('Carol')
+  const refusal = await ask(`https://127.0.0.1:${new URL(vendor.origin).port}/x.png`, carol)
+  assert.deepEqual([refusal.status, refusal.body.error.param], [400, 'images.0.url'], refusal.text)
+  assert.match(refusal.body.error.message, /private or reserved/)
 })

@@ -5,7 +5,7 @@ import { speaks } from '#packages/media-tools/speech/voice.ts'
 /** The default model. */
 const USUAL = 'local/flite'
 
-interface Named {
+interface SpeechChoice {
   model?: string | undefined
   voice?: string | undefined
   language?: string | undefined
@@ -14,17 +14,17 @@ interface Named {
 /**
  * Picks the default model: a built-in engine with the voice or language, otherwise `USUAL`, which then refuses them.
  */
-export async function modelFor(ctx: Context<HasVoices>, { model, voice, language }: Named): Promise<string> {
+export async function modelFor(ctx: Context<HasVoices>, { model, voice, language }: SpeechChoice): Promise<string> {
   if (model !== undefined) return model
   if (voice === undefined && language === undefined) return USUAL
-  const known = await ctx.engine.voices.of(ctx.principal)
-  const fits = known.filter(
+  const voices = await ctx.engine.voices.of(ctx.principal)
+  const fits = voices.filter(
     ({ provider, slug, id, vendorId, languages }) =>
       provider === 'local' &&
       (voice === undefined
-        ? languages.some((spoken) => speaks(spoken, language!))
+        ? languages.some((languageTag) => speaks(languageTag, language!))
         : [slug, id, vendorId].includes(voice)),
   )
-  const models = fits.flatMap((found) => found.models)
+  const models = fits.flatMap((match) => match.models)
   return models.includes(USUAL) ? USUAL : (models[0] ?? USUAL)
 }

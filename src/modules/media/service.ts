@@ -9,7 +9,7 @@ import type { Input, Output } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { actingIn, behalfOf } from '#core/principal.ts'
-import { type Asked, imagesAsked, kindOf, speechAsked, transcriptionAsked, videoAsked } from './ask.ts'
+import { type AskWithSources, imagesAsked, kindOf, speechAsked, transcriptionAsked, videoAsked } from './ask.ts'
 import type { mediaEndpoints } from './contract.ts'
 import type { HasMediaGateway } from './handles.ts'
 import { refusalOf, showAsOperation } from './jobs/operations.ts'
@@ -31,22 +31,22 @@ export interface MediaHandles extends HasMediaGateway, HasOperationWatch {
 }
 
 type Of<K extends keyof typeof mediaEndpoints> = Input<(typeof mediaEndpoints)[K]>
-type Answered<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof mediaEndpoints)[K]>>
+type ReplyOf<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof mediaEndpoints)[K]>>
 type Ctx = Context<MediaHandles>
 
 export const mediaHandlers = {
-  images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as Answered<'images'>,
-  videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as Answered<'videos'>,
+  images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as ReplyOf<'images'>,
+  videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as ReplyOf<'videos'>,
   speech: async (ctx: Ctx, input: Of<'speech'>) =>
-    (await run(ctx, speechAsked(input, await modelFor(ctx, input)), input.background)) as Awaited<Answered<'speech'>>,
+    (await run(ctx, speechAsked(input, await modelFor(ctx, input)), input.background)) as Awaited<ReplyOf<'speech'>>,
   speech_stream: streamSpeech,
   transcriptions: (ctx: Ctx, input: Of<'transcriptions'>) =>
-    run(ctx, transcriptionAsked(input), input.background) as Answered<'transcriptions'>,
+    run(ctx, transcriptionAsked(input), input.background) as ReplyOf<'transcriptions'>,
 }
 
-async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown> {
+async function run(ctx: Ctx, input: AskWithSources, background: boolean): Promise<unknown> {
   const workspaceId = ctx.workspace!.id
-  const { ask, sources } = asked
+  const { ask, sources } = input
   const { principal, engine } = ctx
   const { credential } = principal
   const kind = kindOf(ask)
@@ -62,14 +62,14 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   const acting = actingIn(principal, workspaceId)
   const candidates = await engine.mediaGateway.candidates(acting, payer, { kind, model: ask.model })
   await checkVoice(engine, candidates, ask)
-  const read = await readSources(ctx, sources)
+  const inputs = await readSources(ctx, sources)
   let job: MediaJob
-  let shown: Background | null
+  let operation: Background | null
   try {
     // An inline call reserves before it responds.
-    if (background) await checkPayable(engine, { ask, payer, inputs: inputsOf(engine, read) }, candidates)
-    ;({ job, shown } = await ctx.transaction(async (tx) => {
-      for (const { staged } of read) if (staged !== null) await keepBlob(tx, staged)
+    if (background) await checkPayable(engine, { ask, payer, inputs: inputsOf(engine, inputs) }, candidates)
+    ;({ job, shown: operation } = await ctx.transaction(async (tx) => {
+      for (const { staged } of inputs) if (staged !== null) await keepBlob(tx, staged)
       const job = await mediaJobs.insert(
         tx.db,
         {
@@ -82,49 +82,49 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
           request: ask,
           payer,
         },
-        read.map(({ field, place, sha256, name, facts }) => ({ field, place, sha256, name, facts })),
+        inputs.map(({ field, place, sha256, name, facts }) => ({ field, place, sha256, name, facts })),
       )
       return { job, shown: background ? await showAsOperation(tx, job) : null }
     }))
   } catch (error) {
-    await discarded(read)
+    await discardAll(inputs)
     throw error
   }
-  if (shown !== null) return shown
+  if (operation !== null) return operation
   return inline(ctx, job, candidates[0]!.seed)
 }
 
-async function discarded(read: readonly ReadSource[]): Promise<void> {
-  for (const { staged } of read) await staged?.discard().catch(() => {})
+async function discardAll(inputs: readonly ReadSource[]): Promise<void> {
+  for (const { staged } of inputs) await staged?.discard().catch(() => {})
 }
 
 /** Waits for the job. After a disconnect or timeout, a job that was sent becomes an operation. */
 async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
   const { engine } = ctx
   const running = engine.mediaWork.start(ctx, job)
-  const left = new AbortController()
+  const leaveController = new AbortController()
   // After `inlineMs`, the response is the operation.
-  const timer = setTimeout(() => left.abort(), engine.config.inlineMs)
-  const onGone = (): void => left.abort(ctx.signal.reason)
+  const timer = setTimeout(() => leaveController.abort(), engine.config.inlineMs)
+  const onGone = (): void => leaveController.abort(ctx.signal.reason)
   ctx.signal.addEventListener('abort', onGone, { once: true })
   if (ctx.signal.aborted) onGone()
   try {
-    const gone = new Promise<'gone'>((resolve) =>
-      left.signal.addEventListener('abort', () => resolve('gone'), { once: true }),
+    const departure = new Promise<'gone'>((resolve) =>
+      leaveController.signal.addEventListener('abort', () => resolve('gone'), { once: true }),
     )
-    const first = await Promise.race([running.ended, gone])
-    if (first !== 'gone') return answered(ctx, first, seed)
+    const first = await Promise.race([running.completion, departure])
+    if (first !== 'gone') return toReply(ctx, first, seed)
     return await handOver(ctx, job.id, running)
   } finally {
     clearTimeout(timer)
     ctx.signal.removeEventListener('abort', onGone)
   }
 
-  async function handOver(ctx: Ctx, id: Id, { leave, ended }: typeof running): Promise<unknown> {
+  async function handOver(ctx: Ctx, id: Id, { leave, completion: ended }: typeof running): Promise<unknown> {
     const { db } = engine.postgres
     leave()
     try {
-      return answered(ctx, await ended, seed)
+      return toReply(ctx, await ended, seed)
     } catch (error) {
       if (!(error instanceof JobLeft)) throw error
     }
@@ -139,7 +139,7 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
   }
 }
 
-function answered(ctx: Ctx, { result, error, offer }: MediaJob, seed: number): unknown {
+function toReply(ctx: Ctx, { result, error, offer }: MediaJob, seed: number): unknown {
   if (offer !== null) ctx.answer.headers['x-uk-route'] = `provider=${offer.endpoint.slug}; seed=${seed}`
   if (error !== null) throw refusalOf(error)
   if (result === null) return refuse('provider_error', { message: 'The call was canceled.' })

@@ -25,25 +25,25 @@ export interface ReadSource extends StoredInput {
 
 /** Reads each input once, inspects its content and stages it. On an error, nothing is kept. */
 export async function readSources(ctx: Context, sources: readonly NamedSource[]): Promise<ReadSource[]> {
-  const read: ReadSource[] = []
+  const inputs: ReadSource[] = []
   try {
     // The upload is a live stream, so it's read before anything slow.
     for (let upload = ctx.upload; upload !== null; upload = (await upload.next?.()) ?? null)
-      read.push(await judged(ctx, upload.bytes, partOf(upload.part, read, sources), upload.name))
-    for (const source of sources) read.push(await readSource(ctx, source))
-    return read
+      inputs.push(await stageInput(ctx, upload.bytes, partOf(upload.part, inputs, sources), upload.name))
+    for (const source of sources) inputs.push(await readSource(ctx, source))
+    return inputs
   } catch (error) {
-    for (const { staged } of read) await staged?.discard()
+    for (const { staged } of inputs) await staged?.discard()
     throw error
   }
 }
 
-type Named = Omit<NamedSource, 'source'>
+type SourceField = Omit<NamedSource, 'source'>
 
 /** Refuses too many parts. */
-function partOf(part: string | null, read: readonly ReadSource[], sources: readonly NamedSource[]): Named {
+function partOf(part: string | null, inputs: readonly ReadSource[], sources: readonly NamedSource[]): SourceField {
   const field = part === 'images' || part === 'mask' ? part : 'sound'
-  const place = read.filter((one) => one.field === field).length
+  const place = inputs.filter((one) => one.field === field).length
   if (field === 'sound' && sources.some((one) => one.field === 'sound'))
     refuse('invalid_parameter', { param: 'audio', message: 'Send `audio` or the part `file`, not both.' })
   if (field === 'sound') return { field, param: 'file', place, kind: 'audio' }
@@ -60,44 +60,44 @@ async function readSource(ctx: Context, { source, ...named }: NamedSource): Prom
     case 'file': {
       const { name, size, read } = await readableFile(ctx, source.file_id, `${named.param}.file_id`)
       if (size > MOST_BYTES[named.kind]) tooLarge(named)
-      return judged(ctx, read(0), named, name)
+      return stageInput(ctx, read(0), named, name)
     }
     case 'url': {
       checkGivenUrl(ctx.engine.config, source.url, `${named.param}.url`)
-      return judged(ctx, fetchedBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
+      return stageInput(ctx, fetchedBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
     }
     case 'base64':
-      return judged(ctx, [decoded(source.data, 'base64', `${named.param}.data`)], named, null)
+      return stageInput(ctx, [decoded(source.data, 'base64', `${named.param}.data`)], named, null)
   }
 }
 
 /** Trusts only the content, not names or declared types. */
-async function judged(
+async function stageInput(
   ctx: Context,
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  { field, param, place, kind }: Named,
+  { field, param, place, kind }: SourceField,
   name: string | null,
 ): Promise<ReadSource> {
   const { media, blobs } = ctx.engine
   await using file = await media.stage(each(bytes), { mostBytes: MOST_BYTES[kind], signal: ctx.signal })
   const account = ctx.principal.accountId
   let facts: MediaFacts
-  let staged: StagedBlob
+  let blob: StagedBlob
   try {
     if (kind === 'image') {
       const bare = await media.probe.bare(account, file.path, ctx.signal)
       facts = bare.facts
-      staged = await blobs.stage(each([bare.bytes]), { signal: ctx.signal })
+      blob = await blobs.stage(each([bare.bytes]), { signal: ctx.signal })
     } else {
       facts = await media.probe.facts(account, file.path, ctx.signal)
       if (facts.kind === 'image') throw new UnreadableMedia('other_kind', `It’s an image (${facts.type}), not audio.`)
-      staged = await blobs.stage(file.read(), { signal: ctx.signal })
+      blob = await blobs.stage(file.read(), { signal: ctx.signal })
     }
   } catch (error) {
     throw error instanceof UnreadableMedia ? unreadable(error, param) : error
   }
   const stem = shorten(storable(name ?? field).replace(/\.[^.]{1,8}$/, ''), 100)
-  return { field, place, sha256: staged.sha256, name: `${stem || field}.${facts.extension}`, facts, staged }
+  return { field, place, sha256: blob.sha256, name: `${stem || field}.${facts.extension}`, facts, staged: blob }
 }
 
 function unreadable({ reason, message }: UnreadableMedia, param: string): never {
@@ -105,19 +105,19 @@ function unreadable({ reason, message }: UnreadableMedia, param: string): never 
   return refuse('invalid_parameter', { param, message })
 }
 
-const tooLarge = ({ param, kind }: Named): never =>
+const tooLarge = ({ param, kind }: SourceField): never =>
   refuse('payload_too_large', {
     param,
     message: `${kind === 'image' ? 'An image' : 'A recording'} can have up to ${MOST_BYTES[kind] >> 20} MiB.`,
     details: { limit_bytes: MOST_BYTES[kind] },
   })
 
-export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, stored: readonly StoredInput[]): Inputs {
+export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, storedInputs: readonly StoredInput[]): Inputs {
   const inputs = new Map<NamedSource['field'], MediaInput[]>()
-  for (const { field, sha256, name, facts } of stored) {
+  for (const { field, sha256, name, facts } of storedInputs) {
     const input: MediaInput = { ...facts, name, read: () => readBlob(engine, sha256) }
-    const known = inputs.get(field as NamedSource['field']) ?? []
-    inputs.set(field as NamedSource['field'], [...known, input])
+    const fieldInputs = inputs.get(field as NamedSource['field']) ?? []
+    inputs.set(field as NamedSource['field'], [...fieldInputs, input])
   }
   return inputs
 }

@@ -33,13 +33,13 @@ test('provider speech is billed per character and returned in the requested form
 })
 
 test('speech is transcribed from a drive file or a form, with subtitles, and in the background', async () => {
-  const spoken = await alice.post('/inference/speech', {
+  const speechResponse = await alice.post('/inference/speech', {
     model: 'sim/speech',
     input: 'One. Two. Three.',
     format: 'wav',
   })
-  assert.equal(spoken.status, 200, spoken.text)
-  const [file] = spoken.body.data.files
+  assert.equal(speechResponse.status, 200, speechResponse.text)
+  const [file] = speechResponse.body.data.files
   const audio = { kind: 'file', file_id: file.id }
   vendor.script({ media: { text: 'One. Two. Three.' } })
   const answer = await alice.post('/inference/transcriptions', {
@@ -63,15 +63,19 @@ test('speech is transcribed from a drive file or a form, with subtitles, and in 
   form.append('provider_options', '{"a":1}')
   form.append('file', new Blob([bytes], { type: 'text/plain' }), 'words.txt')
   const whole = new Response(form)
-  const sent = await alice.request('POST', '/inference/transcriptions', new Uint8Array(await whole.arrayBuffer()), {
+  const response = await alice.request('POST', '/inference/transcriptions', new Uint8Array(await whole.arrayBuffer()), {
     'content-type': whole.headers.get('content-type')!,
   })
-  assert.equal(sent.status, 200, sent.text)
-  assert.deepEqual([sent.body.data.simulated, sent.body.data.subtitles], [true, null])
+  assert.equal(response.status, 200, response.text)
+  assert.deepEqual([response.body.data.simulated, response.body.data.subtitles], [true, null])
 
-  const begun = await alice.post('/inference/transcriptions', { model: 'sim/transcription', audio, background: true })
-  assert.equal(begun.status, 202, begun.text)
-  const operation = await ended(alice, begun.body.data.id)
+  const operationResponse = await alice.post('/inference/transcriptions', {
+    model: 'sim/transcription',
+    audio,
+    background: true,
+  })
+  assert.equal(operationResponse.status, 202, operationResponse.text)
+  const operation = await ended(alice, operationResponse.body.data.id)
   assert.deepEqual([operation.status, operation.resource], ['succeeded', null], JSON.stringify(operation.error))
   const content = await alice.get(`/operations/${operation.id}/content`)
   assert.deepEqual([content.status, content.text], [200, operation.result.text])

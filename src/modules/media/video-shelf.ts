@@ -13,7 +13,7 @@ const SCOPES = ['inference:run', 'operation:read', 'operation:write', 'drive:rea
 
 type Ctx = Context<HasMediaGateway>
 
-interface Shown {
+interface OperationView {
   status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'expired'
   progress: number | null
   result: { files?: { id: Id; mime_type: string }[] } | null
@@ -21,7 +21,7 @@ interface Shown {
   completed_at: string | null
 }
 
-const states: Readonly<Record<Shown['status'], ShelvedVideo['status']>> = {
+const states: Readonly<Record<OperationView['status'], ShelvedVideo['status']>> = {
   queued: 'queued',
   running: 'in_progress',
   succeeded: 'completed',
@@ -41,7 +41,7 @@ export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
     return ctx ?? refuse('not_found')
   }
 
-  async function shown(ctx: Ctx, row: PassingVideo): Promise<ShelvedVideo> {
+  async function showVideo(ctx: Ctx, row: PassingVideo): Promise<ShelvedVideo> {
     const { status, progress, error, completed_at } = await operationOf(ctx, row.operation_id)
     const { request } = row.request
     const video = request.kind === 'video' ? request : refuse('not_found')
@@ -74,7 +74,7 @@ export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
   return {
     async begin(principal, { model, prompt, seconds, size, reference }, signal) {
       const ctx = await onBehalf(principal, signal)
-      const started = (await ctx.invoke('inference.videos', {
+      const reply = (await ctx.invoke('inference.videos', {
         model,
         prompt,
         ...(seconds !== null && { seconds }),
@@ -83,25 +83,25 @@ export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
           image: { kind: 'base64', media_type: reference.type, data: reference.bytes.toString('base64') },
         }),
       })) as { operation: { id: Id } }
-      await passingVideos.mark(db, started.operation.id)
-      return shown(ctx, (await own(principal, started.operation.id))!)
+      await passingVideos.mark(db, reply.operation.id)
+      return showVideo(ctx, (await own(principal, reply.operation.id))!)
     },
     async get(principal, id) {
       const row = await own(principal, id)
-      return row === null ? null : shown(await onBehalf(principal), row)
+      return row === null ? null : showVideo(await onBehalf(principal), row)
     },
     async list(principal, page) {
       const { account_id, held_to } = behalfOf(principal)
       const rows = await passingVideos.list(db, { account_id, held_to }, page)
       const ctx = await onBehalf(principal)
-      return Promise.all(rows.map((row) => shown(ctx, row)))
+      return Promise.all(rows.map((row) => showVideo(ctx, row)))
     },
     async content(principal, id) {
       const row = await own(principal, id)
       if (row === null) return null
       const ctx = await onBehalf(principal)
       const file = await fileOf(ctx, row)
-      const readable: ReadableFile | null = file && (await readableFile(ctx, file.id, 'video_id').catch(gone))
+      const readable: ReadableFile | null = file && (await readableFile(ctx, file.id, 'video_id').catch(ignoreMissing))
       return readable && { type: file!.mime_type, size: readable.size, bytes: readable.read(0) }
     },
     async remove(principal, id) {
@@ -113,9 +113,10 @@ export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
   }
 }
 
-const operationOf = async (ctx: Ctx, id: Id): Promise<Shown> => (await ctx.invoke('operations.get', { id })) as Shown
+const operationOf = async (ctx: Ctx, id: Id): Promise<OperationView> =>
+  (await ctx.invoke('operations.get', { id })) as OperationView
 
-function gone(error: unknown): null {
+function ignoreMissing(error: unknown): null {
   if (error instanceof Refusal && error.status === 404) return null
   throw error
 }
@@ -130,7 +131,8 @@ async function drop(
   if (status === 'queued' || status === 'running') await ctx.invoke('operations.cancel', { id: row.operation_id })
   const file = await fileOf(ctx, row)
   if (file !== null)
-    for (const name of ['drive.trash', 'drive.permanent_delete']) await ctx.invoke(name, { id: file.id }).catch(gone)
+    for (const name of ['drive.trash', 'drive.permanent_delete'])
+      await ctx.invoke(name, { id: file.id }).catch(ignoreMissing)
   await passingVideos.unmark(ctx.engine.postgres.db, row.operation_id)
 }
 

@@ -8,15 +8,19 @@ import { until } from '#test/until.ts'
 const { server, alice, vendor } = await studio()
 
 test('a video is always an operation; a simulated one ends soon, with its size and duration', async () => {
-  const begun = await alice.post('/inference/videos', {
+  const operationResponse = await alice.post('/inference/videos', {
     model: 'sim/video',
     prompt: 'Waves',
     seconds: 2,
     size: '320x240',
     background: false,
   })
-  assert.deepEqual([begun.status, begun.body.data.kind], [202, 'inference.videos'], begun.text)
-  const operation = await ended(alice, begun.body.data.id)
+  assert.deepEqual(
+    [operationResponse.status, operationResponse.body.data.kind],
+    [202, 'inference.videos'],
+    operationResponse.text,
+  )
+  const operation = await ended(alice, operationResponse.body.data.id)
   assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
   const [file] = operation.result.files
   assert.deepEqual(
@@ -33,7 +37,7 @@ interface Call {
 }
 
 test('provider videos are submitted once, polled until they end, and billed by outcome', async () => {
-  const submitted: string[] = []
+  const submissions: string[] = []
   const begin = async (prompt: string, seconds: number, media: object) => {
     vendor.script({ on: 'POST /v1/videos', media })
     const answer = await alice.post('/inference/videos', {
@@ -43,17 +47,17 @@ test('provider videos are submitted once, polled until they end, and billed by o
       size: '1280x720',
     })
     assert.equal(answer.status, 202, answer.text)
-    submitted.push(prompt)
+    submissions.push(prompt)
     await until(
       () => Promise.resolve(vendor.jobs.length),
-      (begun) => begun === submitted.length,
+      (count) => count === submissions.length,
     )
     return answer.body.data.id as string
   }
   const horse = await begin('A horse', 4, {})
   const endless = await begin('Endless', 8, { job: { polls: Number.POSITIVE_INFINITY } })
   const failing = await begin('Failing', 4, { job: { polls: 0, ends: 'failed' } })
-  const refused = await begin('Refused', 4, { job: { polls: 0 }, moderated: true })
+  const moderatedJob = await begin('Refused', 4, { job: { polls: 0 }, moderated: true })
 
   await alice.post(`/operations/${endless}/cancel`)
   assert.equal((await ended(alice, endless)).status, 'cancelled')
@@ -63,14 +67,14 @@ test('provider videos are submitted once, polled until they end, and billed by o
   )
   for (const [id, code] of [
     [failing, 'provider_error'],
-    [refused, 'content_refused'],
+    [moderatedJob, 'content_refused'],
   ] as const) {
     const { status, error } = await ended(alice, id)
     assert.deepEqual([status, error.code], ['failed', code], JSON.stringify(error))
   }
-  const done = await ended(alice, horse)
-  assert.equal(done.status, 'succeeded', JSON.stringify(done.error))
-  assert.deepEqual([done.cost_usd, done.result.files[0].name], [0.4, 'A horse.mp4'])
+  const endedVideo = await ended(alice, horse)
+  assert.equal(endedVideo.status, 'succeeded', JSON.stringify(endedVideo.error))
+  assert.deepEqual([endedVideo.cost_usd, endedVideo.result.files[0].name], [0.4, 'A horse.mp4'])
   const submits = vendor.submits().filter(({ path }) => path === '/v1/videos')
   assert.deepEqual(
     submits.map(({ at }) => at.length),

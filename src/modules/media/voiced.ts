@@ -8,7 +8,7 @@ import type { MediaAsk } from './ask.ts'
  * Resolves the voice to the provider's name. Refuses a missing voice (`voice`) and a text over the model's limit
  * (`input`).
  */
-export async function voiced({ voices }: HasVoices, { offer }: MediaCandidate, ask: MediaAsk): Promise<MediaAsk> {
+export async function resolveVoice({ voices }: HasVoices, { offer }: MediaCandidate, ask: MediaAsk): Promise<MediaAsk> {
   const { request } = ask
   if (request.kind !== 'speech') return ask
   checkCharacters(request.input, offer)
@@ -31,7 +31,7 @@ export async function checkVoice(
   let refusal: Refusal | null = null
   for (const candidate of candidates)
     try {
-      await voiced(engine, candidate, ask)
+      await resolveVoice(engine, candidate, ask)
       return
     } catch (error) {
       if (!anotherMay(error)) throw error

@@ -31,9 +31,9 @@ export async function transition(
   change: (db: Db) => Promise<OperationRow | null>,
 ): Promise<OperationRow | null> {
   const row = await engine.postgres.db.transaction().execute(async (db) => {
-    const changed = await change(db)
-    if (changed) await tell(db, changed)
-    return changed
+    const updatedRow = await change(db)
+    if (updatedRow) await tell(db, updatedRow)
+    return updatedRow
   })
   if (row) wake(engine)
   return row

@@ -13,27 +13,27 @@ import { operations } from './store.ts'
 /** The outcome of the running operation. */
 let gate = Promise.withResolvers<Outcome>()
 
-let stopped = Promise.withResolvers<void>()
+let stopSignal = Promise.withResolvers<void>()
 let began = Promise.withResolvers<void>()
 const anew = () => {
   gate = Promise.withResolvers()
-  stopped = Promise.withResolvers()
+  stopSignal = Promise.withResolvers()
   began = Promise.withResolvers()
 }
 
 /** Executions by operation. */
-const done = new Map<string, number>()
+const runCounts = new Map<string, number>()
 
 const kinds = [
   defineOperation('works.counted', async (_ctx, _: Work, { id }) => {
-    done.set(id, (done.get(id) ?? 0) + 1)
+    runCounts.set(id, (runCounts.get(id) ?? 0) + 1)
     return {}
   }),
   defineOperation('works.gated', async ({ signal }, _: Work, { progress }) => {
     progress(0.25)
     began.resolve()
-    signal.addEventListener('abort', () => stopped.resolve())
-    return await Promise.race([gate.promise, stopped.promise.then(() => Promise.reject(signal.reason as Error))])
+    signal.addEventListener('abort', () => stopSignal.resolve())
+    return await Promise.race([gate.promise, stopSignal.promise.then(() => Promise.reject(signal.reason as Error))])
   }),
   defineOperation('works.stubborn', async () => {
     began.resolve()
@@ -142,14 +142,14 @@ test('followers of an operation receive its state changes and progress in order;
 })
 
 test('100 simultaneous operations on two processes run once each', async () => {
-  done.clear()
+  runCounts.clear()
   const there = caller(twin.origin, ann.headers)
   const ids = await Promise.all(
     Array.from({ length: 100 }, (_, i) => start(i % 2 === 0 ? ann : there, 'works.counted')),
   )
   for (const id of ids) assert.equal((await ended(ann, id)).status, 'succeeded')
   assert.deepEqual(
-    ids.map((id) => done.get(id)),
+    ids.map((id) => runCounts.get(id)),
     ids.map(() => 1),
   )
 })
@@ -177,8 +177,8 @@ test('content expires before its operation, which is kept for a month', async ()
   assert.equal((await ann.get(`/operations/${id}/content`)).text, 'some words')
   const { pool, db } = server.app.engine.postgres
   await pool.query('update operations set content_expires_at = now() where id = $1', [id])
-  const expired = await ann.get(`/operations/${id}/content`)
-  assert.deepEqual([expired.status, expired.body.error.code], [410, 'content_expired'])
+  const response = await ann.get(`/operations/${id}/content`)
+  assert.deepEqual([response.status, response.body.error.code], [410, 'content_expired'])
   await operations.retain(db)
   const { rows } = await pool.query<{ content: string | null }>('select content from operations where id = $1', [id])
   assert.equal(rows[0]!.content, null)
@@ -192,10 +192,10 @@ test('a canceled operation is stopped in any process', async () => {
   anew()
   const id = await start(ann, 'works.gated')
   await began.promise
-  const asked = await caller(twin.origin, ann.headers).post(`/operations/${id}/cancel`)
-  assert.equal(asked.status, 200)
-  assert.ok(asked.body.data.cancel_requested_at)
-  await stopped.promise
+  const response = await caller(twin.origin, ann.headers).post(`/operations/${id}/cancel`)
+  assert.equal(response.status, 200)
+  assert.ok(response.body.data.cancel_requested_at)
+  await stopSignal.promise
   const { status, error } = await ended(ann, id)
   assert.deepEqual({ status, error }, { status: 'cancelled', error: null })
   const again = await ann.post(`/operations/${id}/cancel`)
@@ -245,14 +245,14 @@ test('operations are private to their account, and a key bound to a workspace se
   assert.deepEqual((await bob.get('/operations')).body.data, [])
 
   await ended(ann, team)
-  const held = await ann.key({ scopes: ['operation:write'], workspace_id: ann.workspaceId })
+  const boundKey = await ann.key({ scopes: ['operation:write'], workspace_id: ann.workspaceId })
   await server.app.engine.postgres.pool.query(
     `update operations set workspace_id = '01KAJ8R3T2M6QK5W9V0XBZC4DE' where id = $1`,
     [team],
   )
-  assert.equal((await held.get(`/operations/${team}`)).status, 404)
-  const own = await start(held, 'works.asks')
-  const { result } = await ended(held, own)
+  assert.equal((await boundKey.get(`/operations/${team}`)).status, 404)
+  const own = await start(boundKey, 'works.asks')
+  const { result } = await ended(boundKey, own)
   // A background operation has only the access of the key that started it.
   assert.ok(result.rows.some((row: { id: string }) => row.id === own))
   assert.ok(!result.rows.some((row: { id: string }) => row.id === team))
@@ -276,8 +276,11 @@ test('an operation does nothing if its account lost the workspace or the role be
   assert.equal((await ended(eve, id)).status, 'succeeded')
   await ann.patch(`/workspaces/${team}/members/${eve.id}`, { role: 'viewer' })
   await late(id)
-  const lowered = await ended(eve, id)
-  assert.deepEqual([lowered.status, lowered.result, lowered.error.code], ['failed', null, 'insufficient_role'])
+  const loweredOperation = await ended(eve, id)
+  assert.deepEqual(
+    [loweredOperation.status, loweredOperation.result, loweredOperation.error.code],
+    ['failed', null, 'insufficient_role'],
+  )
   await ann.delete(`/workspaces/${team}/members/${eve.id}`)
   await late(id)
   const { rows } = await until(
@@ -289,9 +292,9 @@ test('an operation does nothing if its account lost the workspace or the role be
 })
 
 test('background operations count toward the spend cap of the key that started them', async () => {
-  const capped = await ann.key({ spend_cap_usd: 0, spend_cap_period: 'day' })
-  const { result } = await ended(capped, await start(capped, 'works.pays'))
-  assert.deepEqual(result, { id: capped.keyId, cap: { nano: '0', period: 'day' } })
+  const cappedKey = await ann.key({ spend_cap_usd: 0, spend_cap_period: 'day' })
+  const { result } = await ended(cappedKey, await start(cappedKey, 'works.pays'))
+  assert.deepEqual(result, { id: cappedKey.keyId, cap: { nano: '0', period: 'day' } })
   assert.equal((await ended(ann, await start(ann, 'works.pays'))).result, null)
 })
 
@@ -303,21 +306,21 @@ test('operations are listed newest first, by status and kind, page by page', asy
     await ended(cid, id)
     ids.unshift(id)
   }
-  const listed = async (query: string) => (await cid.get(`/operations${query}`)).body
+  const listPage = async (query: string) => (await cid.get(`/operations${query}`)).body
   assert.deepEqual(
-    (await listed('')).data.map((row: { id: string }) => row.id),
+    (await listPage('')).data.map((row: { id: string }) => row.id),
     ids,
   )
   assert.deepEqual(
-    (await listed('?status=failed')).data.map((row: { id: string }) => row.id),
+    (await listPage('?status=failed')).data.map((row: { id: string }) => row.id),
     [ids[0], ids[2]],
   )
   assert.deepEqual(
-    (await listed('?kind=works.asks')).data.map((row: { id: string }) => row.id),
+    (await listPage('?kind=works.asks')).data.map((row: { id: string }) => row.id),
     [ids[1]],
   )
-  const first = await listed('?limit=2')
-  const rest = await listed(`?limit=2&cursor=${first.pagination.next_cursor}`)
+  const first = await listPage('?limit=2')
+  const rest = await listPage(`?limit=2&cursor=${first.pagination.next_cursor}`)
   assert.deepEqual(
     rest.data.map((row: { id: string }) => row.id),
     [ids[2]],

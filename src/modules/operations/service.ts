@@ -37,8 +37,9 @@ const operationFinder = finder('operation', async ({ db, principal }: Context, i
   if (row === null || (row.workspace_id === null && isHeldToOne(principal))) return null
   const { workspace_id, chat_id, account_id, updated_at } = row
   const stranger = workspace_id !== null && membershipIn(principal, workspace_id) === null
-  const shared = stranger && chat_id && (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
-  const place = shared ? { ...shared, permissions: null } : null
+  const sharedMembership =
+    stranger && chat_id && (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
+  const place = sharedMembership ? { ...sharedMembership, permissions: null } : null
   return { id, workspace_id, account_id, updated_at, place, row }
 })
 
@@ -72,17 +73,17 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
     },
 
     async cancel(outer, { id }) {
-      const changed = await outer.transaction(async (ctx) => {
+      const updatedRow = await outer.transaction(async (ctx) => {
         const row = await operations.requestCancel(ctx.db, id)
         if (row) await tell(ctx.db, row, actorOf(ctx.principal))
         return row
       })
-      if (changed) {
+      if (updatedRow) {
         wake(outer.engine)
-        return showOperation(changed)
+        return showOperation(updatedRow)
       }
-      const { row: found } = operationFinder.of(outer)
-      const row = (await operations.find(outer.db, id, found.account_id)) ?? found
+      const { row: current } = operationFinder.of(outer)
+      const row = (await operations.find(outer.db, id, current.account_id)) ?? current
       if (row.status === 'cancelled' || !over(row.status)) return showOperation(row)
       return refuse('invalid_state', {
         message: `The operation has already ended. Its status is ${row.status}.`,
@@ -118,8 +119,8 @@ export async function cancelOperation(engine: Engine, id: Id): Promise<void> {
   await transition(engine, (db) => operations.requestCancel(db, id))
 }
 
-export const unfinishedOperationsOf = (db: Db, accountId: Id, made: Span): Promise<Id[]> =>
-  operations.unfinishedOf(db, accountId, made)
+export const unfinishedOperationsOf = (db: Db, accountId: Id, period: Span): Promise<Id[]> =>
+  operations.unfinishedOf(db, accountId, period)
 
 /** In the order of `ids`. The caller checks permissions. */
 export async function showOperations(db: Db, ids: readonly Id[]): Promise<ReturnType<typeof showOperation>[]> {

@@ -12,7 +12,7 @@ const POLL_MS = 1_000
 /** One shared query for all waiting requests of this process, on wake-up and every second. */
 export class OperationWatch {
   readonly #engine: Pick<Engine, 'bus' | 'postgres' | 'log'>
-  readonly #watched = new Map<Id, Set<(state: State | null) => void>>()
+  readonly #watchers = new Map<Id, Set<(state: State | null) => void>>()
   #stop: (() => void) | null = null
   #looking = false
   #again = false
@@ -23,15 +23,15 @@ export class OperationWatch {
 
   /** Calls back with the current state and after possible changes. Null: the operation was deleted. */
   add(id: Id, see: (state: State | null) => void): Disposable {
-    const watchers = this.#watched.get(id) ?? new Set()
-    this.#watched.set(id, watchers.add(see))
+    const watchers = this.#watchers.get(id) ?? new Set()
+    this.#watchers.set(id, watchers.add(see))
     this.#start()
     void this.#look()
     return {
       [Symbol.dispose]: () => {
         watchers.delete(see)
-        if (watchers.size === 0) this.#watched.delete(id)
-        if (this.#watched.size === 0) this.#stop?.()
+        if (watchers.size === 0) this.#watchers.delete(id)
+        if (this.#watchers.size === 0) this.#stop?.()
       },
     }
   }
@@ -39,10 +39,10 @@ export class OperationWatch {
   #start(): void {
     if (this.#stop) return
     const timer = setInterval(() => void this.#look(), POLL_MS)
-    const woken = this.#engine.bus.on('operations', () => void this.#look())
+    const subscription = this.#engine.bus.on('operations', () => void this.#look())
     this.#stop = () => {
       clearInterval(timer)
-      woken[Symbol.dispose]()
+      subscription[Symbol.dispose]()
       this.#stop = null
     }
   }
@@ -51,20 +51,20 @@ export class OperationWatch {
     this.#again = true
     if (this.#looking) return
     this.#looking = true
-    while (this.#again && this.#watched.size > 0) {
+    while (this.#again && this.#watchers.size > 0) {
       this.#again = false
       // A watcher added during this query gets the next one, because this result may be outdated.
-      const asked = [...this.#watched].map(([id, watchers]) => ({ id, watchers, those: [...watchers] }))
+      const entries = [...this.#watchers].map(([id, watchers]) => ({ id, watchers, those: [...watchers] }))
       try {
         const states = new Map(
           (
             await operations.states(
               this.#engine.postgres.db,
-              asked.map(({ id }) => id),
+              entries.map(({ id }) => id),
             )
           ).map((state) => [state.id, state]),
         )
-        for (const { id, watchers, those } of asked)
+        for (const { id, watchers, those } of entries)
           for (const see of those) if (watchers.has(see)) see(states.get(id) ?? null)
       } catch (error) {
         this.#engine.log.warn({ error }, 'operations cannot be watched right now')

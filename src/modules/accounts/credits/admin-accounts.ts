@@ -53,22 +53,22 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
  * Refuses an ambiguous name. Anyone can choose an ID or address as their name, so those forms are never matched as
  * names.
  */
-export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): Promise<AccountRow> {
-  const id = parseId(named)
-  if (id !== null) return (await accountStore.get(db, id)) ?? gone()
-  if (named.includes('@')) return verified((await accountStore.byEmail(db, named)) ?? gone())
-  const same = await accountStore.byName(db, named)
+export async function accountNamed({ db }: Pick<Context, 'db'>, nameOrId: string): Promise<AccountRow> {
+  const id = parseId(nameOrId)
+  if (id !== null) return (await accountStore.get(db, id)) ?? notFound()
+  if (nameOrId.includes('@')) return requireVerified((await accountStore.byEmail(db, nameOrId)) ?? notFound())
+  const same = await accountStore.byName(db, nameOrId)
   if (same.length > 1)
     refuse('invalid_parameter', {
       param: 'id',
-      message: `Several accounts are named ${named}. Use the email address instead.`,
+      message: `Several accounts are named ${nameOrId}. Use the email address instead.`,
       details: { accounts: same.map(({ id: one, email }) => ({ id: one, email })) },
     })
-  return same[0] ?? gone()
+  return same[0] ?? notFound()
 }
 
 /** Anyone can sign up with someone else's address, so an unverified address identifies no account. */
-function verified(row: AccountRow): AccountRow {
+function requireVerified(row: AccountRow): AccountRow {
   if (row.email_verified_at !== null || row.administrator) return row
   return refuse('invalid_state', {
     param: 'id',
@@ -77,4 +77,4 @@ function verified(row: AccountRow): AccountRow {
   })
 }
 
-const gone = (): never => refuse('not_found', { param: 'id', message: absent('account') })
+const notFound = (): never => refuse('not_found', { param: 'id', message: absent('account') })

@@ -4,7 +4,7 @@ import { type Caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
 const code = ({ status, body }: { status: number; body: { error?: { code?: string } } }) => [status, body.error?.code]
-const told = async (by: Caller, type: string) =>
+const notificationOf = async (by: Caller, type: string) =>
   (
     await until(
       () => by.get(`/notifications?type=${type}`),
@@ -23,25 +23,31 @@ test('a credit request notifies administrators, and the grant notifies the reque
       messages: [{ role: 'user', content: 'a' }],
     })
   assert.deepEqual(code(await ask()), [402, 'insufficient_credits'])
-  const asked = await key.post('/me/credit-requests', { amount_usd: 5, note: 'for the report' })
-  assert.equal(asked.status, 201)
-  assert.deepEqual([asked.body.data.status, asked.body.data.amount_usd, asked.body.data.balance_usd], ['pending', 5, 0])
+  const response = await key.post('/me/credit-requests', { amount_usd: 5, note: 'for the report' })
+  assert.equal(response.status, 201)
+  assert.deepEqual(
+    [response.body.data.status, response.body.data.amount_usd, response.body.data.balance_usd],
+    ['pending', 5, 0],
+  )
   assert.deepEqual(code(await bob.post('/me/credit-requests', {})), [409, 'already_exists'])
-  const notice = await told(alice, 'credits.requested')
+  const notice = await notificationOf(alice, 'credits.requested')
   assert.deepEqual(
     [notice.title, notice.body, notice.action_url],
     ['Bob requests credits', '5 USD. “for the report”', '/app/accounts'],
   )
-  const [listed] = (await alice.get('/admin/credit-requests?status=pending')).body.data
-  assert.deepEqual([listed.id, listed.name, listed.email], [asked.body.data.id, 'Bob', bob.email])
+  const [pendingRequest] = (await alice.get('/admin/credit-requests?status=pending')).body.data
+  assert.deepEqual(
+    [pendingRequest.id, pendingRequest.name, pendingRequest.email],
+    [response.body.data.id, 'Bob', bob.email],
+  )
 
-  const at = `/admin/credit-requests/${listed.id}`
-  const granted = (await alice.post(`${at}/grant`, { note: 'here you are' })).body.data
-  assert.deepEqual([granted.status, granted.granted_usd, granted.balance_usd], ['granted', 5, 5])
+  const at = `/admin/credit-requests/${pendingRequest.id}`
+  const grantReply = (await alice.post(`${at}/grant`, { note: 'here you are' })).body.data
+  assert.deepEqual([grantReply.status, grantReply.granted_usd, grantReply.balance_usd], ['granted', 5, 5])
   const again = await alice.post(`${at}/grant`, {})
   assert.deepEqual([again.status, again.body.data.balance_usd], [200, 5], 'once')
   assert.deepEqual(code(await alice.post(`${at}/refuse`, {})), [409, 'invalid_state'])
-  const answer = await told(bob, 'credits.granted')
+  const answer = await notificationOf(bob, 'credits.granted')
   assert.deepEqual([answer.title, answer.body], ['You received 5 USD in credits', 'here you are'])
   assert.equal((await ask()).status, 200)
   assert.equal((await bob.get('/me/credit-requests')).body.data[0].answer, 'here you are')
@@ -50,15 +56,15 @@ test('a credit request notifies administrators, and the grant notifies the reque
   const other = `/admin/credit-requests/${second.id}`
   assert.deepEqual(code(await alice.post(`${other}/grant`, {})), [400, 'missing_parameter'])
   assert.equal((await alice.post(`${other}/refuse`, { note: 'next month' })).body.data.status, 'refused')
-  assert.equal((await told(bob, 'credits.refused')).body, 'next month')
+  assert.equal((await notificationOf(bob, 'credits.refused')).body, 'next month')
 })
 
 test('only accounts with a balance can request credits, and only administrators can decide', async () => {
   await using server = await testServer()
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   assert.deepEqual(code(await alice.post('/me/credit-requests', {})), [409, 'invalid_state'])
-  const held = await bob.key({ workspace_id: bob.workspaceId })
-  assert.deepEqual(code(await held.post('/me/credit-requests', {})), [403, 'capability_denied'])
+  const boundKey = await bob.key({ workspace_id: bob.workspaceId })
+  assert.deepEqual(code(await boundKey.post('/me/credit-requests', {})), [403, 'capability_denied'])
   const narrow = await bob.key({ scopes: ['usage:read'] })
   assert.deepEqual(code(await narrow.post('/me/credit-requests', {})), [403, 'missing_scope'])
   const all = await Promise.all([1, 2, 3].map(() => bob.post('/me/credit-requests', { amount_usd: 1 })))
@@ -74,10 +80,11 @@ test('only accounts with a balance can request credits, and only administrators 
 test('administrators see balances and spending, and grant credits by address or name', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob Stone')]
-  const grant = (named: string) => alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
-  const unverified = await grant(bob.email)
-  assert.deepEqual(code(unverified), [409, 'invalid_state'])
-  assert.ok(unverified.body.error.message.includes(bob.id), unverified.text)
+  const grant = (nameOrId: string) =>
+    alice.post(`/admin/accounts/${encodeURIComponent(nameOrId)}/credits`, { amount_usd: 1 })
+  const refusal = await grant(bob.email)
+  assert.deepEqual(code(refusal), [409, 'invalid_state'])
+  assert.ok(refusal.body.error.message.includes(bob.id), refusal.text)
   const { pool } = server.app.engine.postgres
   await pool.query('update accounts set email_verified_at = now() where id = $1', [bob.id])
   assert.equal(
@@ -85,8 +92,8 @@ test('administrators see balances and spending, and grant credits by address or 
     201,
     'the administrator vouches for the instance, and so for this address',
   )
-  for (const named of [bob.id, bob.id.toLowerCase(), bob.email.toUpperCase(), 'bob stone'])
-    assert.equal((await grant(named)).body.data?.account_id, bob.id, named)
+  for (const nameOrId of [bob.id, bob.id.toLowerCase(), bob.email.toUpperCase(), 'bob stone'])
+    assert.equal((await grant(nameOrId)).body.data?.account_id, bob.id, nameOrId)
   assert.equal((await grant('nobody@example.com')).status, 404)
   assert.equal((await grant('Nobody')).status, 404)
   const key = await bob.key()
@@ -122,10 +129,10 @@ test('administrators see balances and spending, and grant credits by address or 
 test('an account named like someone else’s address or ID doesn’t receive credits granted to those', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  for (const named of ['carol@example.com', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) {
-    await server.person(named)
-    const granted = await alice.post(`/admin/accounts/${encodeURIComponent(named)}/credits`, { amount_usd: 1 })
-    assert.equal(granted.status, 404, named)
+  for (const nameOrId of ['carol@example.com', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) {
+    await server.person(nameOrId)
+    const response = await alice.post(`/admin/accounts/${encodeURIComponent(nameOrId)}/credits`, { amount_usd: 1 })
+    assert.equal(response.status, 404, nameOrId)
   }
 })
 

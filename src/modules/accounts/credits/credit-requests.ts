@@ -31,22 +31,22 @@ interface CreditRequestTable {
   updated_at: Generated<Date>
 }
 type Row = Selectable<CreditRequestTable> & { name: string; email: string; balance_nano: Nano }
-type Shown = z.output<typeof CreditRequest>
+type RequestView = z.output<typeof CreditRequest>
 
 const MOST_A_DAY = 5
 
-const named = sql`select r.*, a.name, a.email, coalesce(b.nano, 0) as balance_nano
+const requestQuery = sql`select r.*, a.name, a.email, coalesce(b.nano, 0) as balance_nano
   from credit_requests r join accounts a on a.id = r.account_id left join balances b on b.account_id = r.account_id`
 
-async function read(db: Db, id: Id): Promise<Row | undefined> {
-  const { rows } = await sql<Row>`${named} where r.id = ${id}`.execute(db)
+async function findRequest(db: Db, id: Id): Promise<Row | undefined> {
+  const { rows } = await sql<Row>`${requestQuery} where r.id = ${id}`.execute(db)
   return rows[0]
 }
 
 export async function requestCredits(
   ctx: Context,
   { amount_usd, note }: { amount_usd: number | null; note: string },
-): Promise<Shown> {
+): Promise<RequestView> {
   const { accountId, tier } = ctx.principal
   if (tier === 'unlimited')
     refuse('invalid_state', {
@@ -90,7 +90,7 @@ export async function requestCredits(
           message: 'You already have an open credit request. Wait for the administrator’s decision.',
         })
       })
-    const row = (await read(ctx.db, id))!
+    const row = (await findRequest(ctx.db, id))!
     const administrators = await ctx.db.selectFrom('accounts').select('id').where('administrator', '=', true).execute()
     await ctx.emit({
       type: 'credits.requested',
@@ -110,10 +110,10 @@ export async function listRequests(
     cursor,
     limit,
   }: { accountId: Id | null; status?: Row['status'] | undefined; cursor?: string | undefined; limit: number },
-): Promise<Page<Shown>> {
+): Promise<Page<RequestView>> {
   const filters = { accountId, status }
   const before = positionOf('credit_requests', filters, cursor)
-  const { rows } = await sql<Row>`${named} where true
+  const { rows } = await sql<Row>`${requestQuery} where true
     ${accountId === null ? sql`` : sql`and r.account_id = ${accountId}`}
     ${status === undefined ? sql`` : sql`and r.status = ${status}`}
     ${before === null ? sql`` : sql`and r.id < ${before[0]}`} order by r.id desc limit ${limit + 1}`.execute(db)
@@ -131,29 +131,30 @@ export function answerRequest(
   ctx: Context,
   id: Id,
   { status, amount_usd, note }: { status: 'granted' | 'refused'; amount_usd?: number | undefined; note: string },
-): Promise<Shown> {
+): Promise<RequestView> {
   return ctx.transaction(async (ctx) => {
     await sql`select from credit_requests where id = ${id} for update`.execute(ctx.db)
-    const row = (await read(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const row = (await findRequest(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     if (row.status === status) return show(row)
     if (row.status !== 'pending')
       refuse('invalid_state', {
         message: `This request was already ${row.status}.`,
         details: { status: row.status, allowed: [] },
       })
-    const granted = status === 'refused' ? null : amount_usd === undefined ? row.amount_nano : nanoOrNull(amount_usd)
-    if (status === 'granted' && granted === null)
+    const grantedNano =
+      status === 'refused' ? null : amount_usd === undefined ? row.amount_nano : nanoOrNull(amount_usd)
+    if (status === 'granted' && grantedNano === null)
       refuse('missing_parameter', {
         param: 'amount_usd',
         message: '`amount_usd` is required, because the request doesn’t name an amount.',
       })
     const by = ctx.principal.accountId
-    if (granted !== null) await ctx.engine.ledger.grant(ctx.db, row.account_id, granted, note, by)
+    if (grantedNano !== null) await ctx.engine.ledger.grant(ctx.db, row.account_id, grantedNano, note, by)
     await ctx.db
       .updateTable('credit_requests')
       .set({
         status,
-        granted_nano: granted,
+        granted_nano: grantedNano,
         answer: note === '' ? null : note,
         answered_by: by,
         answered_at: ctx.now(),
@@ -165,13 +166,13 @@ export function answerRequest(
       type: status === 'granted' ? 'credits.granted' : 'credits.refused',
       channels: [`user:${row.account_id}`],
       resource: { type: 'account', id: row.account_id },
-      data: { request_id: id, amount_usd: usdOrNull(granted ?? row.amount_nano), note },
+      data: { request_id: id, amount_usd: usdOrNull(grantedNano ?? row.amount_nano), note },
     })
-    return show((await read(ctx.db, id))!)
+    return show((await findRequest(ctx.db, id))!)
   })
 }
 
-const show = (row: Row): Shown => ({
+const show = (row: Row): RequestView => ({
   id: row.id,
   account_id: row.account_id,
   name: row.name,

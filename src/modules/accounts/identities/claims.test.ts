@@ -20,10 +20,10 @@ test('every provider format of `email_verified` is read, and any other value is 
   ]
   for (const value of [false, 'false', 'False', 0, '0', '', 'yes', 'truely', 2, -1, [], [true], {}, { value: true }])
     forms.push([value, false])
-  for (const [value, verified] of forms) {
-    const read = readClaims({ ...token, email, email_verified: value }, null)
-    assert.deepEqual([read.email, read.verified], [email, verified], JSON.stringify(value))
-    assert.equal(isUndecided({ ...token, email, email_verified: value }), verified === null)
+  for (const [value, isVerified] of forms) {
+    const result = readClaims({ ...token, email, email_verified: value }, null)
+    assert.deepEqual([result.email, result.verified], [email, isVerified], JSON.stringify(value))
+    assert.equal(isUndecided({ ...token, email, email_verified: value }), isVerified === null)
   }
 })
 
@@ -87,12 +87,12 @@ test('users of real providers can join where anyone may, and an unverified addre
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
   const signIn = async (by: Caller, claims: Record<string, unknown>, sub: string) => {
     issuer.sits({ sub, ...claims })
-    const begun = (await by.post('/v1/app/identities/start-sign-in', {})).body.data
-    const { search } = await issuer.visit(begun.url)
-    return by.post('/v1/app/identities/sign-in', { secret: begun.secret, query: search })
+    const attempt = (await by.post('/v1/app/identities/start-sign-in', {})).body.data
+    const { search } = await issuer.visit(attempt.url)
+    return by.post('/v1/app/identities/sign-in', { secret: attempt.secret, query: search })
   }
   for (const byUserinfo of [false, true])
-    for (const [name, [claims, verified]] of Object.entries(providers)) {
+    for (const [name, [claims, isVerified]] of Object.entries(providers)) {
       issuer.tellsByUserinfo = byUserinfo
       const by = caller(server.origin, { 'x-uk-csrf': '1' })
       const unlike = Object.fromEntries(
@@ -104,19 +104,19 @@ test('users of real providers can join where anyone may, and an unverified addre
       // Skips claims that occur only in ID tokens.
       if (byUserinfo && (claims.upn ?? claims.preferred_username) !== undefined && claims.email === undefined) continue
       const answer = await signIn(by, unlike, `${name}-${byUserinfo}`)
-      if (verified === 'refused') {
+      if (isVerified === 'refused') {
         assert.deepEqual([answer.status, answer.body.error?.code], [403, 'policy_denied'], `${name}: ${answer.text}`)
         continue
       }
       assert.equal(answer.status, 200, `${name}: ${answer.text}`)
-      assert.equal(answer.body.data.email_verified_at !== null, verified, name)
+      assert.equal(answer.body.data.email_verified_at !== null, isVerified, name)
       const person = caller(server.origin, {
         cookie: answer.headers.get('set-cookie')!.split(';')[0]!,
         'x-uk-csrf': '1',
       })
       await alice.post(`/workspaces/${team.id}/invitations`, { email: answer.body.data.email })
-      const received = (await person.get('/invitations')).body.data
-      assert.equal(received.length, verified ? 1 : 0, name)
+      const invitations = (await person.get('/invitations')).body.data
+      assert.equal(invitations.length, isVerified ? 1 : 0, name)
     }
   issuer.tellsByUserinfo = false
   // Later sign-ins find the account by its subject, regardless of the address.

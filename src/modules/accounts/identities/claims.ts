@@ -9,17 +9,17 @@ export interface Claims {
   name: string | null
 }
 
-type Given = Readonly<Record<string, unknown>>
+type RawClaims = Readonly<Record<string, unknown>>
 
 /** Whether the ID token lacks the address or its verification, so the userinfo endpoint may add them. */
-export const isUndecided = ({ email, email_verified }: Given): boolean =>
+export const isUndecided = ({ email, email_verified }: RawClaims): boolean =>
   email === undefined || email_verified === undefined || email_verified === null
 
 /**
  * Reads the claims of a verified ID token and of userinfo. The address and its verification come from the same
  * response: one never confirms the other's address. A denial in either counts.
  */
-export function readClaims(token: Given & { iss: string; sub: string }, userinfo: Given | null): Claims {
+export function readClaims(token: RawClaims & { iss: string; sub: string }, userinfo: RawClaims | null): Claims {
   const source = userinfo !== null && addressOf(userinfo) !== null ? userinfo : token
   const isDenied = [token, userinfo].some((each) => each !== null && isVerified(each) === false)
   return {
@@ -32,19 +32,19 @@ export function readClaims(token: Given & { iss: string; sub: string }, userinfo
   }
 }
 
-const addressOf = ({ email }: Given): string | null => addressIn(email)
+const addressOf = ({ email }: RawClaims): string | null => addressIn(email)
 
 const addressIn = (value: unknown): string | null =>
   typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value) && value.length <= 254 ? value : null
 
-const nameOf = ({ name }: Given): string | null =>
+const nameOf = ({ name }: RawClaims): string | null =>
   typeof name === 'string' && name.trim() !== '' ? shorten(name.trim(), 120) : null
 
 /**
  * A boolean (OpenID Connect Core, 5.1). Apple, Amazon Cognito and others send a string, some 1 and 0. Any other value
  * is a denial. Entra ID never sends `email_verified`. Its `xms_edov` says that the domain owner is verified.
  */
-function isVerified({ email_verified: value, xms_edov: domainVerified }: Given): boolean | null {
+function isVerified({ email_verified: value, xms_edov: domainVerified }: RawClaims): boolean | null {
   if (value === undefined || value === null) return isTrue(domainVerified) ? true : null
   return isTrue(value)
 }

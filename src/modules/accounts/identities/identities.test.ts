@@ -15,16 +15,16 @@ const guest = (origin: string): Caller => caller(origin, { 'x-uk-csrf': '1' })
 
 /** Follows the sign-in like a browser. */
 async function signIn(by: Caller, issuer: Issuer, body: object = {}): Promise<Answer> {
-  const begun = await by.post('/v1/app/identities/start-sign-in', body)
-  assert.equal(begun.status, 200, begun.text)
-  const back = await issuer.visit(begun.body.data.url)
-  return by.post('/v1/app/identities/sign-in', { secret: begun.body.data.secret, query: back.search })
+  const attempt = await by.post('/v1/app/identities/start-sign-in', body)
+  assert.equal(attempt.status, 200, attempt.text)
+  const back = await issuer.visit(attempt.body.data.url)
+  return by.post('/v1/app/identities/sign-in', { secret: attempt.body.data.secret, query: back.search })
 }
 async function link(person: Person, issuer: Issuer): Promise<Answer> {
-  const begun = await person.post('/v1/app/identities/start-link')
-  assert.equal(begun.status, 200, begun.text)
-  const back = await issuer.visit(begun.body.data.url)
-  return person.post('/v1/app/identities', { secret: begun.body.data.secret, query: back.search })
+  const attempt = await person.post('/v1/app/identities/start-link')
+  assert.equal(attempt.status, 200, attempt.text)
+  const back = await issuer.visit(attempt.body.data.url)
+  return person.post('/v1/app/identities', { secret: attempt.body.data.secret, query: back.search })
 }
 
 test('users join through the identity provider, sign in again to any process, and sign out of both', async () => {
@@ -38,9 +38,9 @@ test('users join through the identity provider, sign in again to any process, an
   const ways = await server.stranger.get('/app/ways-in')
   assert.deepEqual(ways.body.data, { identity_provider: { name: 'The house' }, recovery: false })
 
-  const joined = await signIn(guest(server.origin), issuer)
-  assert.equal(joined.status, 200, joined.text)
-  const { email, email_verified_at, name, administrator } = joined.body.data
+  const signInResponse = await signIn(guest(server.origin), issuer)
+  assert.equal(signInResponse.status, 200, signInResponse.text)
+  const { email, email_verified_at, name, administrator } = signInResponse.body.data
   assert.deepEqual(
     [email, email_verified_at === null, name, administrator],
     ['bob@example.com', false, 'Bob Ito', false],
@@ -48,13 +48,13 @@ test('users join through the identity provider, sign in again to any process, an
   // The subject stays, while the address may change.
   issuer.sits({ sub: 'bob-1', email: 'b.ito@example.com', email_verified: true })
   issuer.tellsByUserinfo = true
-  const begun = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
-  const back = await issuer.visit(begun.body.data.url)
+  const attempt = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
+  const back = await issuer.visit(attempt.body.data.url)
   const again = await guest(twin.origin).post('/v1/app/identities/sign-in', {
-    secret: begun.body.data.secret,
+    secret: attempt.body.data.secret,
     query: back.search,
   })
-  assert.equal(again.body.data.id, joined.body.data.id, again.text)
+  assert.equal(again.body.data.id, signInResponse.body.data.id, again.text)
   const bob = caller(twin.origin, { cookie: cookieOf(again), 'x-uk-csrf': '1' })
   const rows = (await bob.get('/app/identities')).body.data
   assert.deepEqual(
@@ -102,18 +102,18 @@ test('invalid sign-ins are rejected: nonce, audience, issuer, signature, mix-up,
   assert.deepEqual(refusedWith(await finish(mine.secret, back.search)), [410, 'link_expired'])
   // Another sign-in's code with our own state lacks its verifier.
   const [other, own] = [await begin(), await begin()]
-  const stolen = await issuer.visit(other.url)
-  stolen.searchParams.set('state', new URL(own.url).searchParams.get('state')!)
-  assert.deepEqual(refusedWith(await finish(own.secret, stolen.search)), [401, 'invalid_credentials'])
+  const stolenUrl = await issuer.visit(other.url)
+  stolenUrl.searchParams.set('state', new URL(own.url).searchParams.get('state')!)
+  assert.deepEqual(refusedWith(await finish(own.secret, stolenUrl.search)), [401, 'invalid_credentials'])
   const once = await begin()
   const { search } = await issuer.visit(once.url)
   const answers = await Promise.all([finish(once.secret, search), finish(once.secret, search)])
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410])
   assert.equal(issuer.replays, 0, 'the code was sent once')
-  const denied = await begin()
-  const state = new URL(denied.url).searchParams.get('state')!
+  const deniedAttempt = await begin()
+  const state = new URL(deniedAttempt.url).searchParams.get('state')!
   const refusal = await finish(
-    denied.secret,
+    deniedAttempt.secret,
     new URLSearchParams({ error: 'access_denied', state, iss: issuer.origin }).toString(),
   )
   assert.match(refusal.body.error.message, /access_denied/)
@@ -130,22 +130,22 @@ test('an address doesn’t identify an account: only its signed-in owner can lin
     assert.deepEqual(refusedWith(attempt), email_verified ? [409, 'already_exists'] : [403, 'policy_denied'])
   }
   issuer.sits({ sub: 'alice-1', email: alice.email, email_verified: false })
-  const linked = await link(alice, issuer)
-  assert.equal(linked.status, 201, linked.text)
+  const linkResponse = await link(alice, issuer)
+  assert.equal(linkResponse.status, 201, linkResponse.text)
   const signedIn = await signIn(guest(server.origin), issuer)
   assert.equal(signedIn.body.data.id, alice.id)
   assert.deepEqual(refusedWith(await link(bob, issuer)), [409, 'already_exists'])
   // A link started by alice can't be completed by bob.
-  const begun = (await alice.post('/v1/app/identities/start-link')).body.data
+  const linkAttempt = (await alice.post('/v1/app/identities/start-link')).body.data
   issuer.sits({ sub: 'bob-1' })
-  const { search } = await issuer.visit(begun.url)
-  assert.deepEqual(refusedWith(await bob.post('/v1/app/identities', { secret: begun.secret, query: search })), [
+  const { search } = await issuer.visit(linkAttempt.url)
+  assert.deepEqual(refusedWith(await bob.post('/v1/app/identities', { secret: linkAttempt.secret, query: search })), [
     410,
     'link_expired',
   ])
   await server.app.engine.postgres.pool.query('update sessions set proved_at = null')
   assert.deepEqual(refusedWith(await alice.post('/v1/app/identities/start-link')), [403, 'proof_required'])
-  const { id } = linked.body.data
+  const { id } = linkResponse.body.data
   assert.equal((await bob.delete(`/app/identities/${id}`)).status, 404)
   assert.deepEqual(refusedWith(await alice.delete(`/app/identities/${id}`)), [403, 'proof_required'])
   assert.equal((await alice.post('/v1/app/proofs', { password: alice.password })).status, 200)
@@ -162,29 +162,29 @@ test('the instance decides who may join: invited users, a domain, or no one', as
   const alice = await server.person('Alice')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
   await alice.post(`/workspaces/${team.id}/invitations`, { email: 'bob@example.com' })
-  const comers = async (join: string, asked: readonly (readonly [email: string, verified: boolean])[]) => {
+  const comers = async (join: string, attempts: readonly (readonly [email: string, verified: boolean])[]) => {
     await using twin = await server.twin({ UK_OIDC_JOIN: join })
     const statuses: number[] = []
-    for (const [email, email_verified] of asked) {
+    for (const [email, email_verified] of attempts) {
       issuer.sits({ sub: email.toLowerCase(), email, email_verified })
       statuses.push((await signIn(guest(twin.origin), issuer)).status)
     }
     return statuses
   }
-  const invited = [
+  const invitedCases = [
     ['carol@example.com', true],
     ['Bob@example.com', false],
     ['Bob@example.com', true],
   ] as const
-  assert.deepEqual(await comers('nobody', invited), [403, 403, 403])
-  assert.deepEqual(await comers('invited', invited), [403, 403, 200])
-  const asked = [
+  assert.deepEqual(await comers('nobody', invitedCases), [403, 403, 403])
+  assert.deepEqual(await comers('invited', invitedCases), [403, 403, 200])
+  const domainCases = [
     ['dave@example.com', true],
     ['dave@example.com', false],
     ['dave@example.com.evil.org', true],
     ['dave@sub.example.com', true],
   ] as const
-  assert.deepEqual(await comers('example.org, Example.com', asked), [200, 200, 403, 403])
+  assert.deepEqual(await comers('example.org, Example.com', domainCases), [200, 200, 403, 403])
 })
 
 test('where anyone may join, joining counts as a sign-up, and signing in again doesn’t', async () => {
@@ -224,8 +224,8 @@ test('an unreachable provider is reported as such', async () => {
   const issuer = await startIssuer()
   await using server = await testServer({ environment: settings(issuer) })
   await issuer[Symbol.asyncDispose]()
-  const begun = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
-  assert.deepEqual([begun.status, begun.body.error.type], [502, 'upstream_error'])
+  const attempt = await guest(server.origin).post('/v1/app/identities/start-sign-in', {})
+  assert.deepEqual([attempt.status, attempt.body.error.type], [502, 'upstream_error'])
   await using without = await server.twin({ UK_OIDC_ISSUER: '', UK_OIDC_CLIENT_ID: '', UK_OIDC_CLIENT_SECRET: '' })
   assert.deepEqual(refusedWith(await guest(without.origin).post('/v1/app/identities/start-sign-in', {})), [
     409,

@@ -9,10 +9,10 @@ const guest = (origin: string): Caller => caller(origin, { 'x-uk-csrf': '1' })
 
 async function signIn(origin: string, issuer: Issuer, someone: Someone, body: object = {}): Promise<Answer> {
   issuer.sits(someone)
-  const begun = await guest(origin).post('/v1/app/identities/start-sign-in', body)
-  assert.equal(begun.status, 200, begun.text)
-  const back = await issuer.visit(begun.body.data.url)
-  return guest(origin).post('/v1/app/identities/sign-in', { secret: begun.body.data.secret, query: back.search })
+  const attempt = await guest(origin).post('/v1/app/identities/start-sign-in', body)
+  assert.equal(attempt.status, 200, attempt.text)
+  const back = await issuer.visit(attempt.body.data.url)
+  return guest(origin).post('/v1/app/identities/sign-in', { secret: attempt.body.data.secret, query: back.search })
 }
 
 const absent = Symbol('absent')
@@ -41,7 +41,7 @@ type Way = 'new' | 'domain' | 'invited' | 'link' | 'account'
 const ways: readonly Way[] = ['new', 'domain', 'invited', 'link', 'account']
 
 /** The expected response: verified account, unverified account, or refusal. */
-function expected(policy: Policy, way: Way, meaning: boolean | null): string {
+function expectedOutcome(policy: Policy, way: Way, meaning: boolean | null): string {
   if (meaning === false) return 'policy_denied'
   if (way === 'account' && (meaning === true || policy === 'anyone')) return 'already_exists'
   if (policy === 'anyone') return meaning === true ? 'verified' : 'unverified'
@@ -79,8 +79,8 @@ test('a missing `email_verified` is neither true nor false: each value, policy a
             : answer.body.data.email_verified_at === null
               ? 'unverified'
               : 'verified'
-        if (verdict !== expected(policy, way, meaning))
-          wrong.push(`${name} ${JSON.stringify(value)}: ${verdict}, not ${expected(policy, way, meaning)}`)
+        if (verdict !== expectedOutcome(policy, way, meaning))
+          wrong.push(`${name} ${JSON.stringify(value)}: ${verdict}, not ${expectedOutcome(policy, way, meaning)}`)
       }
   }
   assert.deepEqual(wrong, [])

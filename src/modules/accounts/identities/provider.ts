@@ -40,15 +40,15 @@ export function createProvider({
 }: Pick<Engine, 'outside' | 'log'> & { config: Pick<Config, 'oidc'> }): IdentityProvider | null {
   const { oidc } = config
   if (oidc === null) return null
-  let known: { at: number; configuration: Promise<Configuration> } | null = null
+  let cache: { at: number; configuration: Promise<Configuration> } | null = null
   const configuration = (): Promise<Configuration> => {
-    if (known !== null && known.at > Date.now() - KNOWN_MS) return known.configuration
-    const asked = { at: Date.now(), configuration: discover(oidc, outside) }
-    asked.configuration.catch(() => {
-      if (known === asked) known = null
+    if (cache !== null && cache.at > Date.now() - KNOWN_MS) return cache.configuration
+    const entry = { at: Date.now(), configuration: discover(oidc, outside) }
+    entry.configuration.catch(() => {
+      if (cache === entry) cache = null
     })
-    known = asked
-    return asked.configuration
+    cache = entry
+    return entry.configuration
   }
   return {
     begin: ({ redirectUri, state, nonce, verifier }) =>
@@ -66,10 +66,10 @@ export function createProvider({
     finish: ({ redirectUri, state, nonce, verifier }, query) =>
       asking(log, async () => {
         const { authorizationCodeGrant, fetchUserInfo } = await openid()
-        const asked = await configuration()
+        const issuerConfig = await configuration()
         const back = new URL(redirectUri)
         back.search = query
-        const tokens = await authorizationCodeGrant(asked, back, {
+        const tokens = await authorizationCodeGrant(issuerConfig, back, {
           pkceCodeVerifier: verifier,
           expectedState: state,
           expectedNonce: nonce,
@@ -77,8 +77,8 @@ export function createProvider({
         })
         const claims = tokens.claims()!
         const userinfo =
-          isUndecided(claims) && asked.serverMetadata().userinfo_endpoint !== undefined
-            ? await fetchUserInfo(asked, tokens.access_token, claims.sub).catch((error: unknown) => {
+          isUndecided(claims) && issuerConfig.serverMetadata().userinfo_endpoint !== undefined
+            ? await fetchUserInfo(issuerConfig, tokens.access_token, claims.sub).catch((error: unknown) => {
                 // A response for another subject is refused. Without a response, the ID token's address is enough.
                 if (claims.email === undefined || isMismatch(error)) throw error
                 log.info({ error }, 'the identity provider’s userinfo endpoint does not respond')
@@ -89,12 +89,12 @@ export function createProvider({
       }),
     async signOutUrl(backTo) {
       const { buildEndSessionUrl } = await openid()
-      const asked = await configuration().catch((error: unknown) => {
+      const issuerConfig = await configuration().catch((error: unknown) => {
         log.warn({ error }, 'the identity provider has no sign-out endpoint')
         return null
       })
-      if (asked?.serverMetadata().end_session_endpoint === undefined) return null
-      return buildEndSessionUrl(asked, { post_logout_redirect_uri: backTo }).href
+      if (issuerConfig?.serverMetadata().end_session_endpoint === undefined) return null
+      return buildEndSessionUrl(issuerConfig, { post_logout_redirect_uri: backTo }).href
     },
   }
 }

@@ -7,9 +7,9 @@ import { settingsFor, startIssuer } from '#test/vendors/oidc/issuer.ts'
 
 test('redirects of an identity provider are never followed', async () => {
   /** A server reachable only from this machine. */
-  const asked: string[] = []
+  const requests: string[] = []
   const inside = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
@@ -22,10 +22,10 @@ test('redirects of an identity provider are never followed', async () => {
   await server.person('Alice')
   const by = caller(server.origin, { 'x-uk-csrf': '1' })
   const signIn = async () => {
-    const begun = await by.post('/v1/app/identities/start-sign-in', {})
-    if (begun.status !== 200) return begun
-    const { search } = await issuer.visit(begun.body.data.url)
-    return by.post('/v1/app/identities/sign-in', { secret: begun.body.data.secret, query: search })
+    const attempt = await by.post('/v1/app/identities/start-sign-in', {})
+    if (attempt.status !== 200) return attempt
+    const { search } = await issuer.visit(attempt.body.data.url)
+    return by.post('/v1/app/identities/sign-in', { secret: attempt.body.data.secret, query: search })
   }
   issuer.sits({ sub: 'bob-1', email: 'bob@example.com', email_verified: true })
   const paths = ['/.well-known/openid-configuration', '/keys', '/token', '/userinfo']
@@ -50,5 +50,5 @@ test('redirects of an identity provider are never followed', async () => {
   issuer.redirects = null
   issuer.sits({ sub: 'bob-1', email: 'bob@example.com', email_verified: true })
   assert.equal((await signIn()).status, 200)
-  assert.deepEqual(asked, [])
+  assert.deepEqual(requests, [])
 })

@@ -10,7 +10,7 @@ import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
 import { isSameText } from '#core/text/same-text.ts'
 import { iso, isoOrNull } from '#core/time.ts'
 import { networkSubject, refundLogin, takeChallengeOf, takeLogin, takeSignUp } from '../sign-in/attempts.ts'
-import { type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
+import { type Purpose, type RedeemedChallenge, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
 import { createAccount, requireInvitation } from '../sign-in/join.ts'
 import { requireProof, requireProofAlone, sessionId } from '../sign-in/proof.ts'
 import { startSession } from '../sign-in/sessions.ts'
@@ -54,10 +54,10 @@ export const identityService = implementWith<Ctx>()(identities, {
     await takeLogin(ctx, subjects)
     const { claims, waiting } = await comeBack(ctx, 'identity.sign_in', secret, query)
     const account = await ctx.transaction(async (ctx) => {
-      const known = await identityStore.use(ctx.db, claims.issuer, claims.subject, claims.email)
-      const account = known ? await accountStore.get(ctx.db, known.account_id) : await join(ctx, claims, waiting)
+      const identity = await identityStore.use(ctx.db, claims.issuer, claims.subject, claims.email)
+      const account = identity ? await accountStore.get(ctx.db, identity.account_id) : await join(ctx, claims, waiting)
       if (!account) return refuse('invalid_credentials')
-      const identityId = known?.id ?? (await add(ctx, account.id, claims)).id
+      const identityId = identity?.id ?? (await add(ctx, account.id, claims)).id
       // Counts as proof only without a password or passkey: the provider may have reused an old session.
       const ways = await waysOf(ctx.db, account.id)
       await startSession(ctx, account.id, { proved: !ways.password && ways.passkeys === 0, identityId })
@@ -119,7 +119,7 @@ async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitatio
     redirectUri: `${ctx.caller.origin ?? ctx.engine.origin()}/app/signed-in`,
     invitationToken,
   }
-  const { token, expiresAt } = await makeChallenge(ctx, purpose, { accountId, seconds: AWAY_SECONDS, kept: waiting })
+  const { token, expiresAt } = await makeChallenge(ctx, purpose, { accountId, seconds: AWAY_SECONDS, payload: waiting })
   const url = await provider.begin({ ...waiting, state: token })
   return { id: newId(), created_at: iso(ctx.now()), expires_at: iso(expiresAt), url, secret: waiting.secret }
 }
@@ -132,13 +132,13 @@ async function comeBack(
 ): Promise<{ claims: Claims; waiting: Waiting }> {
   const provider = providerOf(ctx)
   const state = new URLSearchParams(query).get('state') ?? ''
-  const taken: Taken | null = await takeChallenge(ctx, purpose, state)
-  const waiting = taken?.kept as Waiting | undefined
-  if (!taken || !waiting || !isSameText(secret, waiting.secret))
+  const challenge: RedeemedChallenge | null = await takeChallenge(ctx, purpose, state)
+  const waiting = challenge?.payload as Waiting | undefined
+  if (!challenge || !waiting || !isSameText(secret, waiting.secret))
     return refuse('link_expired', {
       message: 'This sign-in has expired, was started in another browser, or was already used. Start again.',
     })
-  if (taken.accountId !== null && taken.accountId !== ctx.principal.accountId)
+  if (challenge.accountId !== null && challenge.accountId !== ctx.principal.accountId)
     return refuse('link_expired', { message: 'This was started for another account. Start again.' })
   return { claims: await provider.finish({ ...waiting, state }, query), waiting }
 }

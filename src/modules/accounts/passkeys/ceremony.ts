@@ -3,8 +3,14 @@ import type { WebAuthnCredential } from '@simplewebauthn/server'
 import type { Context } from '#infra/context.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { type Challenge, type Purpose, type Taken, makeChallenge, takeChallenge } from '../sign-in/challenges.ts'
-import type { Made, Shown } from '../contract-passkeys.ts'
+import {
+  type Challenge,
+  type Purpose,
+  type RedeemedChallenge,
+  makeChallenge,
+  takeChallenge,
+} from '../sign-in/challenges.ts'
+import type { RegistrationResponse, AuthenticationResponse } from '../contract-passkeys.ts'
 import type { AccountRow } from '../store.ts'
 import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 
@@ -67,24 +73,24 @@ export async function creationOptions(
 
 export async function readMade(
   ctx: Context,
-  made: Made,
+  response: RegistrationResponse,
 ): Promise<Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'synced'>> {
   const party = partyOf(ctx)
-  const { challenge } = await taken(ctx, 'passkey.register', made.response.clientDataJSON)
+  const { challenge } = await redeemChallenge(ctx, 'passkey.register', response.response.clientDataJSON)
   const { verifyRegistrationResponse } = await webauthn()
-  const verified = await verifyRegistrationResponse({
+  const verification = await verifyRegistrationResponse({
     response: {
-      ...made,
-      response: { ...made.response, transports: made.response.transports ?? [] },
-      authenticatorAttachment: made.authenticatorAttachment,
+      ...response,
+      response: { ...response.response, transports: response.response.transports ?? [] },
+      authenticatorAttachment: response.authenticatorAttachment,
     } as Parameters<typeof verifyRegistrationResponse>[0]['response'],
     expectedChallenge: challenge,
     expectedOrigin: party.origin,
     expectedRPID: party.id,
     requireUserVerification: true,
-  }).catch((error: unknown) => refused(ctx, error))
-  if (!verified.verified) return refused(ctx, new Error('the attestation does not hold'))
-  const { credential, credentialDeviceType } = verified.registrationInfo
+  }).catch((error: unknown) => refusePasskey(ctx, error))
+  if (!verification.verified) return refusePasskey(ctx, new Error('the attestation does not hold'))
+  const { credential, credentialDeviceType } = verification.registrationInfo
   return {
     credential_id: credential.id,
     public_key: Buffer.from(credential.publicKey),
@@ -120,47 +126,51 @@ export async function requestOptions(
 export async function readShown(
   ctx: Context,
   purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
-  shown: Shown,
+  response: AuthenticationResponse,
 ): Promise<PasskeyRow> {
   const party = partyOf(ctx)
-  const { challenge, accountId } = await taken(ctx, purpose, shown.response.clientDataJSON)
-  const passkey = await passkeyStore.byCredential(ctx.db, shown.id)
-  if (!passkey || passkey.rp_id !== party.id) return refused(ctx, new Error('the passkey is not known'))
+  const { challenge, accountId } = await redeemChallenge(ctx, purpose, response.response.clientDataJSON)
+  const passkey = await passkeyStore.byCredential(ctx.db, response.id)
+  if (!passkey || passkey.rp_id !== party.id) return refusePasskey(ctx, new Error('the passkey is not known'))
   if (accountId !== null && passkey.account_id !== accountId)
-    return refused(ctx, new Error('the passkey is of another account'))
-  const { userHandle } = shown.response
+    return refusePasskey(ctx, new Error('the passkey is of another account'))
+  const { userHandle } = response.response
   // The user handle must be the passkey's account (WebAuthn, 7.2, step 6).
   if (userHandle && Buffer.from(userHandle, 'base64url').toString() !== passkey.account_id)
-    return refused(ctx, new Error('the passkey names another account'))
+    return refusePasskey(ctx, new Error('the passkey names another account'))
   const { verifyAuthenticationResponse } = await webauthn()
   const credential: WebAuthnCredential = {
     id: passkey.credential_id,
     publicKey: new Uint8Array(passkey.public_key),
     counter: Number(passkey.counter),
   }
-  const verified = await verifyAuthenticationResponse({
-    response: shown as Parameters<typeof verifyAuthenticationResponse>[0]['response'],
+  const verification = await verifyAuthenticationResponse({
+    response: response as Parameters<typeof verifyAuthenticationResponse>[0]['response'],
     expectedChallenge: challenge,
     expectedOrigin: party.origin,
     expectedRPID: party.id,
     requireUserVerification: true,
     credential,
-  }).catch((error: unknown) => refused(ctx, error))
-  if (!verified.verified) return refused(ctx, new Error('the signature does not match'))
-  if (!(await passkeyStore.used(ctx.db, passkey.id, BigInt(verified.authenticationInfo.newCounter))))
-    return refused(ctx, new Error('the counter has not gone on'))
+  }).catch((error: unknown) => refusePasskey(ctx, error))
+  if (!verification.verified) return refusePasskey(ctx, new Error('the signature does not match'))
+  if (!(await passkeyStore.recordUse(ctx.db, passkey.id, BigInt(verification.authenticationInfo.newCounter))))
+    return refusePasskey(ctx, new Error('the counter has not gone on'))
   return passkey
 }
 
 /** Redeems the challenge in the signed data, even if verification then fails. */
-async function taken(ctx: Context, purpose: Purpose, clientDataJSON: string): Promise<Taken & { challenge: string }> {
+async function redeemChallenge(
+  ctx: Context,
+  purpose: Purpose,
+  clientDataJSON: string,
+): Promise<RedeemedChallenge & { challenge: string }> {
   const challenge = challengeIn(clientDataJSON)
-  const known = challenge === null ? null : await takeChallenge(ctx, purpose, challenge)
-  if (known === null || challenge === null)
+  const entry = challenge === null ? null : await takeChallenge(ctx, purpose, challenge)
+  if (entry === null || challenge === null)
     return refuse('link_expired', { message: 'This passkey request has expired or was already used. Start again.' })
-  if (known.accountId !== null && known.accountId !== ctx.principal.accountId)
+  if (entry.accountId !== null && entry.accountId !== ctx.principal.accountId)
     return refuse('link_expired', { message: 'This was started for another account. Start again.' })
-  return { ...known, challenge }
+  return { ...entry, challenge }
 }
 
 function challengeIn(clientDataJSON: string): string | null {
@@ -173,7 +183,7 @@ function challengeIn(clientDataJSON: string): string | null {
 }
 
 /** Only the log has the reason. */
-function refused(ctx: Context, error: unknown): never {
+function refusePasskey(ctx: Context, error: unknown): never {
   ctx.log.info({ reason: error instanceof Error ? error.message : String(error) }, 'a passkey was refused')
   return refuse('invalid_credentials', { message: 'The passkey was not accepted.' })
 }

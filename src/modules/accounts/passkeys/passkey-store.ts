@@ -52,7 +52,7 @@ export const passkeyStore = {
    * Records a use. False if the counter didn't increase: the key was copied, or another process recorded this use
    * (WebAuthn, 7.2, step 22).
    */
-  async used(db: Db, id: Id, counter: bigint): Promise<boolean> {
+  async recordUse(db: Db, id: Id, counter: bigint): Promise<boolean> {
     const { rows } = await sql`update passkeys set counter = ${counter}, last_used_at = now()
       where id = ${id} and (counter < ${counter} or (counter = 0 and ${counter} = 0)) returning 1`.execute(db)
     return rows.length > 0

@@ -12,20 +12,20 @@ const refusedWith = ({ status, body }: Answer) => [status, body.error?.code]
 const cookieOf = (answer: Answer): string => answer.headers.get('set-cookie')!.split(';')[0]!
 
 /** With a host name, because browsers don't support passkeys for IP addresses. */
-const named = { UK_PUBLIC_URL: 'http://uk.localhost:4242' }
-const page = named.UK_PUBLIC_URL
+const namedInstance = { UK_PUBLIC_URL: 'http://uk.localhost:4242' }
+const page = namedInstance.UK_PUBLIC_URL
 
 async function addPasskey(who: Caller, of = authenticator(), name = 'Laptop') {
-  const begun = await who.post('/v1/app/passkeys/creation-options')
-  assert.equal(begun.status, 200, begun.text)
-  const credential = of.create(begun.body.data.options, { origin: page })
-  const made = await who.post('/v1/app/passkeys', { name, credential })
-  return { made, credential, of }
+  const optionsResponse = await who.post('/v1/app/passkeys/creation-options')
+  assert.equal(optionsResponse.status, 200, optionsResponse.text)
+  const credential = of.create(optionsResponse.body.data.options, { origin: page })
+  const passkeyResponse = await who.post('/v1/app/passkeys', { name, credential })
+  return { made: passkeyResponse, credential, of }
 }
 const inBrowser = (server: TestServer, person: Person): Caller => onPage(server, page, person.headers.cookie)
 
 test('a passkey can be added, used with any process, renamed and removed', async () => {
-  await using server = await testServer({ environment: named })
+  await using server = await testServer({ environment: namedInstance })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
   const browser = inBrowser(server, alice)
@@ -33,8 +33,8 @@ test('a passkey can be added, used with any process, renamed and removed', async
   assert.equal(made.status, 201, made.text)
   assert.deepEqual([made.body.data.name, made.body.data.rp_id], ['Laptop', 'uk.localhost'])
 
-  const begun = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
-  const { options } = begun.body.data
+  const optionsResponse = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
+  const { options } = optionsResponse.body.data
   assert.deepEqual(
     [options.rpId, options.userVerification, options.allowCredentials ?? []],
     ['uk.localhost', 'required', []],
@@ -57,14 +57,14 @@ test('a passkey can be added, used with any process, renamed and removed', async
   assert.deepEqual([row.name, row.last_used_at === null], ['Old laptop', false])
   assert.equal((await browser.delete(`/v1/app/passkeys/${id}`)).status, 200)
   const again = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
-  const gone = await onPage(server, page).post('/v1/app/passkeys/sign-in', {
+  const refusal = await onPage(server, page).post('/v1/app/passkeys/sign-in', {
     credential: of.get(again.body.data.options, { origin: page }),
   })
-  assert.deepEqual(refusedWith(gone), [401, 'invalid_credentials'])
+  assert.deepEqual(refusedWith(refusal), [401, 'invalid_credentials'])
 })
 
 test('a challenge is valid once, for its purpose and origin, and requires user verification', async () => {
-  await using server = await testServer({ environment: named })
+  await using server = await testServer({ environment: namedInstance })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
   const { of } = await addPasskey(inBrowser(server, alice))
@@ -79,8 +79,8 @@ test('a challenge is valid once, for its purpose and origin, and requires user v
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410, 410, 410])
 
   // A phishing page that relays our options.
-  const phished = of.get(await begin(), { origin: 'https://uk.evil.example', rpId: 'uk.localhost' })
-  assert.deepEqual(refusedWith(await signIn(phished)), [401, 'invalid_credentials'])
+  const phishedCredential = of.get(await begin(), { origin: 'https://uk.evil.example', rpId: 'uk.localhost' })
+  assert.deepEqual(refusedWith(await signIn(phishedCredential)), [401, 'invalid_credentials'])
   assert.deepEqual(refusedWith(await signIn(of.get(await begin(), { origin: page, rpId: 'evil.example' }))), [
     401,
     'invalid_credentials',
@@ -100,13 +100,13 @@ test('a challenge is valid once, for its purpose and origin, and requires user v
     410,
     'link_expired',
   ])
-  const expired = of.get(await begin(), { origin: page })
+  const expiredCredential = of.get(await begin(), { origin: page })
   await server.app.engine.postgres.pool.query(`update sign_in_challenges set expires_at = now() - interval '1 second'`)
-  assert.deepEqual(refusedWith(await signIn(expired)), [410, 'link_expired'])
+  assert.deepEqual(refusedWith(await signIn(expiredCredential)), [410, 'link_expired'])
 })
 
 test('a copied authenticator is detected by its counter, and another user’s passkey isn’t accepted', async () => {
-  await using server = await testServer({ environment: named })
+  await using server = await testServer({ environment: namedInstance })
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
   const { of } = await addPasskey(inBrowser(server, alice))
@@ -129,20 +129,20 @@ test('a copied authenticator is detected by its counter, and another user’s pa
   ])
   // A challenge is bound to its account.
   const hers = (await inBrowser(server, alice).post('/v1/app/passkeys/proof-options')).body.data.options
-  const shown = of.get(hers, { origin: page, counter: 10 })
-  assert.deepEqual(refusedWith(await inBrowser(server, bob).post('/v1/app/proofs', { credential: shown })), [
+  const assertion = of.get(hers, { origin: page, counter: 10 })
+  assert.deepEqual(refusedWith(await inBrowser(server, bob).post('/v1/app/proofs', { credential: assertion })), [
     410,
     'link_expired',
   ])
   // A passkey created in alice's browser can't be added to bob's account.
-  const begun = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
-  const credential = of.create(begun, { origin: page })
-  const stolen = await inBrowser(server, bob).post('/v1/app/passkeys', { name: 'Mine', credential })
-  assert.deepEqual(refusedWith(stolen), [410, 'link_expired'])
+  const creationOptions = (await inBrowser(server, alice).post('/v1/app/passkeys/creation-options')).body.data.options
+  const credential = of.create(creationOptions, { origin: page })
+  const response = await inBrowser(server, bob).post('/v1/app/passkeys', { name: 'Mine', credential })
+  assert.deepEqual(refusedWith(response), [410, 'link_expired'])
 })
 
 test('changing sign-in methods requires a recent proof, and the last method can’t be removed', async () => {
-  await using server = await testServer({ environment: named })
+  await using server = await testServer({ environment: namedInstance })
   const alice = await server.person('Alice')
   const browser = inBrowser(server, alice)
   const { made, of } = await addPasskey(browser)
@@ -182,7 +182,7 @@ test('changing sign-in methods requires a recent proof, and the last method can�
 })
 
 test('of two passkeys added simultaneously by two processes, the one above the limit is refused', async () => {
-  await using server = await testServer({ environment: named })
+  await using server = await testServer({ environment: namedInstance })
   await using twin = await server.twin()
   const alice = await server.person('Alice')
   await server.app.engine.postgres.pool.query(

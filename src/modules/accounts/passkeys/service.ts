@@ -33,13 +33,13 @@ export const passkeyService = implement(passkeys, {
 
   async create(ctx, { name, credential }) {
     await requireProof(ctx)
-    const made = await readMade(ctx, credential)
+    const newPasskey = await readMade(ctx, credential)
     const { accountId } = ctx.principal
     return ctx.transaction(async (ctx) => {
       await requireProofAlone(ctx)
       await fewerThanMost(ctx)
       const row = await passkeyStore
-        .insert(ctx.db, { id: newId(), account_id: accountId, name, ...made })
+        .insert(ctx.db, { id: newId(), account_id: accountId, name, ...newPasskey })
         .catch((error: unknown) => {
           if (sqlState(error) !== '23505') throw error
           return refuse('already_exists', { message: 'This passkey is already registered.' })
@@ -50,7 +50,7 @@ export const passkeyService = implement(passkeys, {
         subject: { type: 'passkey', id: row.id },
         details: { name, rp_id: row.rp_id },
       })
-      await ctx.emit(changed(accountId, row.id, 'passkey.added'))
+      await ctx.emit(changeEvent(accountId, row.id, 'passkey.added'))
       return showPasskey(row)
     })
   },
@@ -74,7 +74,7 @@ export const passkeyService = implement(passkeys, {
         subject: { type: 'passkey', id },
         details: { name: row.name, rp_id: row.rp_id },
       })
-      await ctx.emit(changed(accountId, id, 'passkey.removed'))
+      await ctx.emit(changeEvent(accountId, id, 'passkey.removed'))
     })
     return { id }
   },
@@ -96,8 +96,8 @@ export const passkeyService = implement(passkeys, {
 
   async proof_options(ctx) {
     const { accountId } = ctx.principal
-    const allowed = await passkeyStore.list(ctx.db, accountId, null, MOST_PASSKEYS)
-    return showOptions(ctx, await requestOptions(ctx, 'passkey.prove', { accountId, allowed }))
+    const allowedPasskeys = await passkeyStore.list(ctx.db, accountId, null, MOST_PASSKEYS)
+    return showOptions(ctx, await requestOptions(ctx, 'passkey.prove', { accountId, allowed: allowedPasskeys }))
   },
 })
 
@@ -111,7 +111,7 @@ async function fewerThanMost(ctx: Context): Promise<PasskeyRow[]> {
   return present
 }
 
-const changed = (accountId: string, id: string, type: 'passkey.added' | 'passkey.removed') => ({
+const changeEvent = (accountId: string, id: string, type: 'passkey.added' | 'passkey.removed') => ({
   type,
   channels: [`user:${accountId}`],
   resource: { type: 'passkey', id },

@@ -17,22 +17,22 @@ test('a recovery link works once across processes and ends all sessions', async 
   const guest = (origin: string) => caller(origin, { 'x-uk-csrf': '1' })
   const ask = (email: string) => guest(server.origin).post('/v1/app/recovery', { email })
 
-  const known = await ask('ALICE@example.com')
+  const existingResponse = await ask('ALICE@example.com')
   const text = await mail.next()
   const token = /#token=([\w-]{43})/.exec(text)![1]!
   assert.match(text, /\/app\/recovery#token=/)
   const unknown = await ask('nobody@example.com')
-  assert.deepEqual([known.status, known.text], [unknown.status, unknown.text])
+  assert.deepEqual([existingResponse.status, existingResponse.text], [unknown.status, unknown.text])
   // An immediate second request sends no email, with the same response.
-  assert.equal((await ask(alice.email)).status, known.status)
+  assert.equal((await ask(alice.email)).status, existingResponse.status)
 
   const recover = (origin: string) =>
     guest(origin).post('/v1/app/recovery/password', { token, new_password: 'a password of today' })
   const answers = await Promise.all([server, twin, server, twin].map(({ origin }) => recover(origin)))
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410, 410, 410])
-  const recovered = answers.find(({ status }) => status === 200)!
-  assert.deepEqual([recovered.body.data.id, recovered.body.data.email_verified_at === null], [alice.id, false])
-  const cookie = recovered.headers.get('set-cookie')!.split(';')[0]!
+  const recovery = answers.find(({ status }) => status === 200)!
+  assert.deepEqual([recovery.body.data.id, recovery.body.data.email_verified_at === null], [alice.id, false])
+  const cookie = recovery.headers.get('set-cookie')!.split(';')[0]!
   assert.equal((await server.stranger.get('/me', { cookie })).body.data.id, alice.id)
   await until(
     async () => (await alice.get('/me')).body.error?.code,
@@ -71,26 +71,26 @@ async function tokenIn(mail: Mailbox): Promise<string> {
 
 /** Ways for an account's activity to reach or act for others. */
 async function openDoors(person: Person) {
-  const made = async (path: string, body: object) => {
+  const create = async (path: string, body: object) => {
     const answer = await person.post(path, body)
     assert.equal(answer.status, 201, `${path}: ${answer.text}`)
     return answer.body.data.id as string
   }
   const hook = { name: 'All', url: 'https://mallory.example/hook', events: ['*'], workspace_id: person.workspaceId }
   const provider = { slug: 'fast', shape: 'openai-chat', base_url: 'https://mallory.example/v1', api_key: 'sk-1' }
-  const webhook = await made('/webhook-endpoints', hook)
-  const endpoint = await made('/ai-gateway/provider-endpoints', { ...provider, test: false })
+  const webhook = await create('/webhook-endpoints', hook)
+  const endpoint = await create('/ai-gateway/provider-endpoints', { ...provider, test: false })
   const automation = (await make(person)).id
-  const team = await made('/workspaces', { name: 'Team' })
-  const invitation = await made(`/workspaces/${team}/invitations`, { email: 'mallory@example.com', role: 'owner' })
-  const chat = await made('/chats', { model: 'sim/script' })
-  await made('/shares', {
+  const team = await create('/workspaces', { name: 'Team' })
+  const invitation = await create(`/workspaces/${team}/invitations`, { email: 'mallory@example.com', role: 'owner' })
+  const chat = await create('/chats', { model: 'sim/script' })
+  await create('/shares', {
     resource_type: 'chat',
     resource_id: chat,
     grantee: { email: 'mallory@example.com' },
     access: 'view',
   })
-  await made(`/chats/${chat}/goal`, { objective: script({ text: 'One.' }, { delay_ms: 120_000 }, { text: 'Two.' }) })
+  await create(`/chats/${chat}/goal`, { objective: script({ text: 'One.' }, { delay_ms: 120_000 }, { text: 'Two.' }) })
   return { webhook, endpoint, automation, team, invitation, chat }
 }
 
@@ -128,8 +128,8 @@ test('someone who signed up with another person’s address loses all access whe
     async () => (await key.get('/me')).status,
     (status) => status === 401,
   )
-  const asked = (await guest.post('/v1/app/passkeys/sign-in-options')).body.data.options
-  const credential = device.get(asked, { origin: page })
+  const challengeOptions = (await guest.post('/v1/app/passkeys/sign-in-options')).body.data.options
+  const credential = device.get(challengeOptions, { origin: page })
   assert.equal((await guest.post('/v1/app/passkeys/sign-in', { credential })).status, 401)
   assert.deepEqual((await bob.get('/v1/app/passkeys')).body.data, [])
 
@@ -171,20 +171,20 @@ test('a session that ends meanwhile can’t create a key or enable anything', as
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool } = server.app.engine.postgres
-  const made = async (path: string, body: object): Promise<string> => {
+  const create = async (path: string, body: object): Promise<string> => {
     const answer = await alice.post(path, body)
     assert.equal(answer.status, 201, answer.text)
     return answer.body.data.id
   }
-  const webhook = await made('/webhook-endpoints', {
+  const webhook = await create('/webhook-endpoints', {
     workspace_id: alice.workspaceId,
     name: 'All',
     url: 'https://alice.example/hook',
     events: ['*'],
   })
-  const action = { type: 'agent', agent_id: await made('/agents', { name: 'Clerk', model: 'sim/echo' }), prompt: 'x' }
-  const automation = await made('/automations', { name: 'Daily', kind: 'cron', schedule: '0 9 * * *', action })
-  const endpoint = await made('/ai-gateway/provider-endpoints', {
+  const action = { type: 'agent', agent_id: await create('/agents', { name: 'Clerk', model: 'sim/echo' }), prompt: 'x' }
+  const automation = await create('/automations', { name: 'Daily', kind: 'cron', schedule: '0 9 * * *', action })
+  const endpoint = await create('/ai-gateway/provider-endpoints', {
     slug: 'fast',
     shape: 'openai-chat',
     base_url: 'https://alice.example/v1',
@@ -196,7 +196,7 @@ test('a session that ends meanwhile can’t create a key or enable anything', as
   try {
     await ending.query('begin')
     await ending.query('select from accounts where id = $1 for update', [alice.id])
-    const asked = [
+    const requests = [
       alice.post('/api-keys', { name: 'Late', scopes: ['*'] }),
       alice.patch(`/webhook-endpoints/${webhook}`, { status: 'enabled' }),
       alice.patch(`/automations/${automation}`, { schedule: '0 8 * * *' }),
@@ -206,11 +206,11 @@ test('a session that ends meanwhile can’t create a key or enable anything', as
     ]
     await until(
       async () => (await pool.query('select from pg_locks where not granted')).rowCount,
-      (waiting) => waiting! >= asked.length,
+      (waiting) => waiting! >= requests.length,
     )
     await ending.query('delete from sessions where account_id = $1', [alice.id])
     await ending.query('commit')
-    for (const answer of await Promise.all(asked)) assert.deepEqual(refusedWith(answer), [401, 'session_expired'])
+    for (const answer of await Promise.all(requests)) assert.deepEqual(refusedWith(answer), [401, 'session_expired'])
   } finally {
     ending.release()
   }
@@ -229,7 +229,7 @@ test('many simultaneous requests to two processes send one email; setting a pass
   const jobs = `select from graphile_worker.jobs where task_identifier in ('accounts.recover', 'mail.send')`
   await until(
     async () => (await pool.query(jobs)).rowCount,
-    (left) => left === 0,
+    (count) => count === 0,
   )
   const { rows } = await pool.query(`select from sign_in_challenges where purpose = 'recovery'`)
   assert.deepEqual([rows.length, mail.unread.length], [1, 0])

@@ -21,7 +21,7 @@ const GOOD_SECONDS = 3_600
 /** Minimum time between two emails, so no mailbox is flooded. */
 const PAUSE_MS = 300_000
 
-interface Asked {
+interface RecoveryJob {
   id: string
   /** Sealed, because jobs are stored. */
   email: string
@@ -33,13 +33,13 @@ export async function requestRecovery(ctx: Context, email: string): Promise<void
     refuse('not_ready', { message: 'This server can’t send email. Its administrator can set SMTP_URL.' })
   await takeRecovery(ctx)
   const id = newId()
-  const asked: Asked = { id, email: ctx.engine.secrets.seal(email, id) }
-  await ctx.engine.jobs.add(ctx, 'accounts.recover', { ...asked })
+  const job: RecoveryJob = { id, email: ctx.engine.secrets.seal(email, id) }
+  await ctx.engine.jobs.add(ctx, 'accounts.recover', { ...job })
 }
 
 export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
-  async 'accounts.recover'({ id, email: sealed }: Asked) {
-    const email = engine.secrets.open(sealed, id)
+  async 'accounts.recover'({ id, email: sealedEmail }: RecoveryJob) {
+    const email = engine.secrets.open(sealedEmail, id)
     await engine.postgres.db.transaction().execute(async (db) => {
       const account = await accountStore.byEmail(db, email)
       if (!account || !mayRecover(account)) return
@@ -80,15 +80,15 @@ export async function recover(ctx: Context<HasDoors>, token: string, password: s
   await takeLogin(ctx, subjects)
   const password_hash = await hashPassword(password)
   const account = await ctx.transaction(async (ctx) => {
-    const taken = await takeChallenge(ctx, 'recovery', token)
-    if (taken?.accountId == null)
+    const challenge = await takeChallenge(ctx, 'recovery', token)
+    if (challenge?.accountId == null)
       return refuse('link_expired', {
         message: 'This link was already used or has expired. Request a new one.',
       })
-    const { email_verified_at, administrator } = await accountStore.lock(ctx.db, taken.accountId)
+    const { email_verified_at, administrator } = await accountStore.lock(ctx.db, challenge.accountId)
     const first = email_verified_at === null && !administrator
-    const ended = first ? await endEarlierWays(ctx, taken.accountId) : null
-    const row = await accountStore.setPassword(ctx.db, taken.accountId, password_hash)
+    const earlierDoors = first ? await endEarlierWays(ctx, challenge.accountId) : null
+    const row = await accountStore.setPassword(ctx.db, challenge.accountId, password_hash)
     await sessionStore.endOthers(ctx.db, row.id, null)
     await rightsChanged(ctx.db, [row.id])
     const owner = { ...ctx, principal: { ...ctx.principal, accountId: row.id } }
@@ -96,13 +96,13 @@ export async function recover(ctx: Context<HasDoors>, token: string, password: s
       action: 'account.recovered',
       workspaceId: null,
       subject: { type: 'account', id: row.id },
-      details: { first, ...ended },
+      details: { first, ...earlierDoors },
     })
     await ctx.emit({
       type: 'account.recovered',
       channels: [`user:${row.id}`],
       resource: { type: 'account', id: row.id },
-      data: { id: row.id, first, ...ended },
+      data: { id: row.id, first, ...earlierDoors },
     })
     await startSession(ctx, row.id)
     return row

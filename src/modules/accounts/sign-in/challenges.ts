@@ -31,9 +31,9 @@ export interface Challenge {
   expiresAt: Date
 }
 
-export interface Taken {
+export interface RedeemedChallenge {
   accountId: Id | null
-  kept: unknown
+  payload: unknown
 }
 
 const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
@@ -42,7 +42,7 @@ const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
 export async function makeChallenge(
   { db, now, engine: { secrets } }: Pick<Context, 'db' | 'now' | 'engine'>,
   purpose: Purpose,
-  { accountId, seconds, kept }: { accountId: Id | null; seconds: number; kept?: unknown },
+  { accountId, seconds, payload: kept }: { accountId: Id | null; seconds: number; payload?: unknown },
 ): Promise<Challenge> {
   const token = randomBytes(32).toString('base64url')
   const expiresAt = new Date(now().getTime() + seconds * 1000)
@@ -64,7 +64,7 @@ export async function takeChallenge(
   { db, now, engine: { secrets } }: Pick<Context, 'db' | 'now' | 'engine'>,
   purpose: Purpose,
   token: string,
-): Promise<Taken | null> {
+): Promise<RedeemedChallenge | null> {
   const row = await db
     .deleteFrom('sign_in_challenges')
     .where('hash', '=', hashOf(token))
@@ -73,9 +73,9 @@ export async function takeChallenge(
     .returning(['account_id', 'sealed'])
     .executeTakeFirst()
   if (!row) return null
-  const kept: unknown =
+  const payload: unknown =
     row.sealed === null ? undefined : JSON.parse(secrets.open(row.sealed, hashOf(token).toString('base64url')))
-  return { accountId: row.account_id, kept }
+  return { accountId: row.account_id, payload }
 }
 
 export const challengeStore = {

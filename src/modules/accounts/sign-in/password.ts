@@ -21,14 +21,14 @@ const formsOf = (password: string): string[] => [
 let decoy: Promise<string> | undefined
 
 /** Takes equally long for a missing account, so the timing reveals nothing. */
-export async function passwordMatches(stored: string | null, password: string): Promise<boolean> {
+export async function passwordMatches(storedHash: string | null, password: string): Promise<boolean> {
   decoy ??= hashPassword('nobody has this password')
   const { verify } = await argon2()
-  const hash = stored ?? (await decoy)
+  const hash = storedHash ?? (await decoy)
   let matches = false
   for (const form of formsOf(password)) {
     matches = await verify(hash, form)
     if (matches) break
   }
-  return stored !== null && matches
+  return storedHash !== null && matches
 }

@@ -16,19 +16,19 @@ const body = JSON.stringify({ email: 'first@example.com', password: 'a long pass
 async function signUp(origin: string, headers: readonly string[], version = '1.1', more = ''): Promise<string> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
-  const sent = more === '' ? body : JSON.stringify({ ...JSON.parse(body), setup_token: more })
-  const named = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: 127.0.0.1:${port}`]
+  const requestBody = more === '' ? body : JSON.stringify({ ...JSON.parse(body), setup_token: more })
+  const hostHeaders = headers.some((header) => /^host:/i.test(header)) ? [] : [`Host: 127.0.0.1:${port}`]
   socket.write(
     [
       `POST /v1/auth/sign-up HTTP/${version}`,
-      ...named,
+      ...hostHeaders,
       'X-UK-CSRF: 1',
       'Content-Type: application/json',
-      `Content-Length: ${sent.length}`,
+      `Content-Length: ${requestBody.length}`,
       'Connection: close',
       ...headers,
       '',
-      sent,
+      requestBody,
     ].join('\r\n'),
   )
   let text = ''
@@ -95,7 +95,7 @@ for (const [title, lines] of [
         server { listen 127.0.0.1:${port}; location / { ${lines} proxy_pass ${server.origin}; } } }`,
     )
     const nginx = spawn(NGINX, ['-p', dir.path, '-c', config], { stdio: 'ignore' })
-    const gone = new Promise((resolve) => nginx.on('exit', resolve))
+    const exit = new Promise((resolve) => nginx.on('exit', resolve))
     try {
       await until(
         () => fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null),
@@ -104,7 +104,7 @@ for (const [title, lines] of [
       assert.equal(await signUp(`http://127.0.0.1:${port}`, []), '403 setup_required')
     } finally {
       nginx.kill()
-      await gone
+      await exit
     }
   })
 

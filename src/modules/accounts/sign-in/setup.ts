@@ -22,14 +22,14 @@ export async function prepareSetupToken(db: Db, dataDir: string): Promise<string
   await sql`insert into instance (name, value) values ('setup_token', ${fresh}::jsonb) on conflict do nothing`.execute(
     db,
   )
-  const token = await stored(db)
+  const token = await loadToken(db)
   writeFileSync(join(dataDir, FILE), `${token}\n`, { mode: 0o600 })
   return token
 }
 
-export async function isSetupToken(db: Db, given: string): Promise<boolean> {
-  const token = await stored(db)
-  return token !== null && isSameText(given, token)
+export async function isSetupToken(db: Db, candidate: string): Promise<boolean> {
+  const token = await loadToken(db)
+  return token !== null && isSameText(candidate, token)
 }
 
 /** Call it in the transaction of the first sign-up. */
@@ -59,10 +59,10 @@ export function watchSetup({
       .finally(() => (looking = null))
   }
   const timer = setInterval(look, LOOK_MS)
-  const woken = bus.on('setup', look)
+  const subscription = bus.on('setup', look)
   function stop(): void {
     clearInterval(timer)
-    woken[Symbol.dispose]()
+    subscription[Symbol.dispose]()
   }
   look()
   return {
@@ -81,7 +81,7 @@ async function forgetOnceUsed(db: Db, dataDir: string): Promise<boolean> {
 
 export const forgetSetupFile = (dataDir: string): void => rmSync(join(dataDir, FILE), { force: true })
 
-async function stored(db: Db): Promise<string | null> {
+async function loadToken(db: Db): Promise<string | null> {
   const { rows } = await sql<{ value: string }>`select value from instance where name = 'setup_token'`.execute(db)
   return rows[0]?.value ?? null
 }

@@ -4,10 +4,10 @@ import { mailbox } from '#test/outside/mailbox.ts'
 import { type Answer, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-let made = 0
+let accountCount = 0
 const signUp = (origin: string, from: string): Promise<Answer> => {
-  const name = `Guest ${(made += 1)}`
-  const account = { email: `guest.${made}@example.com`, password: `the password of ${name}`, name }
+  const name = `Guest ${(accountCount += 1)}`
+  const account = { email: `guest.${accountCount}@example.com`, password: `the password of ${name}`, name }
   return caller(origin, { 'x-forwarded-for': from, 'x-uk-csrf': '1' }).post('/auth/sign-up', account)
 }
 const signIn = (origin: string, from: string, email: string, password: string): Promise<Answer> =>
@@ -35,8 +35,8 @@ for (const [kind, addressOf] of [
     const origins = [server.origin, twin.origin]
     const answers = await Promise.all(Array.from({ length: 25 }, (_, i) => signUp(origins[i % 2]!, addressOf(i))))
     assert.deepEqual(tally(answers), { 201: 10, 429: 15 })
-    const refused = answers.find(({ status }) => status === 429)!
-    assert.deepEqual([refused.body.error.type, refused.headers.get('retry-after')], ['rate_limited', '6'])
+    const refusal = answers.find(({ status }) => status === 429)!
+    assert.deepEqual([refusal.body.error.type, refusal.headers.get('retry-after')], ['rate_limited', '6'])
     // Other networks aren't affected, and existing users can sign in.
     assert.equal((await signUp(server.origin, '2001:db8:0:8::1')).status, 201)
     assert.equal((await signIn(server.origin, addressOf(0), 'alice@example.com', 'the password of Alice')).status, 200)
@@ -69,10 +69,10 @@ test('with email configured, sign-up credits are granted once, with the verified
   assert.equal((await bob.post('/notifications/request-email')).status, 200)
   const token = /\d{10}-[\w-]{43}/.exec(await mail.next())![0]
   const beyond = caller(twin.origin, bob.headers)
-  const confirmed = await Promise.all(
+  const confirmations = await Promise.all(
     [bob, beyond, bob, beyond].map((each) => each.post('/notifications/confirm-email', { token })),
   )
-  assert.deepEqual(tally(confirmed), { 200: 4 })
+  assert.deepEqual(tally(confirmations), { 200: 4 })
   assert.equal(await until(credits, (usd) => usd > 0), 5)
 })
 

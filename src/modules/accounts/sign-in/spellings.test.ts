@@ -80,9 +80,9 @@ test('every password field in the contract is covered below', async () => {
 
 for (const [name, use] of Object.entries(uses))
   test(`${name} accepts every encoding of the same characters`, async () => {
-    for (const [typed, one, other] of SPELLINGS) {
-      assert.notEqual(typed.normalize(one), typed.normalize(other))
-      await use(typed.normalize(one), typed.normalize(other))
+    for (const [password, one, other] of SPELLINGS) {
+      assert.notEqual(password.normalize(one), password.normalize(other))
+      await use(password.normalize(one), password.normalize(other))
     }
   })
 
@@ -93,17 +93,17 @@ test('a password set on the host works in every encoding', async () => {
 })
 
 test('hashes from before normalization still match in both forms, and nothing else does', async () => {
-  const typed = 'Grün-ﬁ-20260401'
+  const password = 'Grün-ﬁ-20260401'
   for (const form of ['NFC', 'NFD'] as const) {
     const { email } = await join('a-password-of-before')
-    const old = await hash(typed.normalize(form), { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+    const old = await hash(password.normalize(form), { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
     await server.app.engine.postgres.db
       .updateTable('accounts')
       .set({ password_hash: old })
       .where('email', '=', email)
       .execute()
-    await signsIn(email, typed.normalize('NFC'))
-    await signsIn(email, typed.normalize('NFD'))
+    await signsIn(email, password.normalize('NFC'))
+    await signsIn(email, password.normalize('NFD'))
     const wrong = await guest.post('/auth/sign-in', { email, password: 'Grun-fi-20260401' })
     assert.equal(wrong.status, 401)
   }

@@ -25,8 +25,11 @@ export async function checkAnotherWay(ctx: Context, taking: 'passkeys' | 'identi
   const ways = await waysOf(ctx.db, ctx.principal.accountId)
   // Identities are useless without a configured identity provider.
   const identities = ctx.engine.config.oidc === null ? 0 : ways.identities
-  const left = Number(ways.password) + ways.passkeys + identities - 1
-  if (left < 1 || (taking === 'identities' && ctx.engine.config.oidc === null && !ways.password && ways.passkeys === 0))
+  const remainingWays = Number(ways.password) + ways.passkeys + identities - 1
+  if (
+    remainingWays < 1 ||
+    (taking === 'identities' && ctx.engine.config.oidc === null && !ways.password && ways.passkeys === 0)
+  )
     refuse('invalid_state', {
       message: 'This is your last way to sign in. Set a password or add a passkey first.',
     })

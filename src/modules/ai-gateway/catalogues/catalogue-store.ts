@@ -47,7 +47,7 @@ export type OverrideRow = Selectable<OverrideTable>
 const laterThan = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), model_overrides.updated_at + interval '1 ms')`
 
 /** Only the newest is in use. Earlier ones are kept for rollback. */
-const KEPT = 10
+const MAX_CATALOGUES = 10
 const columns = [
   'id',
   'source_url',
@@ -81,7 +81,7 @@ export const catalogueStore = {
       .values({ ...row, changes: JSON.stringify(row.changes) })
       .returningAll()
       .executeTakeFirstOrThrow()
-    await sql`delete from catalogues where id not in (select id from catalogues order by id desc limit ${KEPT})`.execute(
+    await sql`delete from catalogues where id not in (select id from catalogues order by id desc limit ${MAX_CATALOGUES})`.execute(
       db,
     )
     return made

@@ -18,7 +18,7 @@ let twin: TestServer
 let bob: Person
 
 // In the models.dev format, with distinctive prices.
-const listed = (input: number, output: number, more: object = {}) =>
+const catalogueOf = (input: number, output: number, more: object = {}) =>
   JSON.stringify({
     openai: {
       models: {
@@ -77,21 +77,21 @@ const ask = async () => {
 const costOf = async (id: string) => (await world.record(id)).cost_nano
 
 test('fetched prices apply at once in every process, and never to booked calls', async () => {
-  const shipped = await model('oa/gpt-4o')
-  const booked = await ask()
-  const before = await costOf(booked)
-  answer = { status: 200, body: listed(100, 200) }
+  const shippedModel = await model('oa/gpt-4o')
+  const bookedCall = await ask()
+  const before = await costOf(bookedCall)
+  answer = { status: 200, body: catalogueOf(100, 200) }
   assert.equal((await bob.post('/admin/catalogues', {})).body.error.code, 'insufficient_role')
   assert.equal((await world.key.post('/admin/catalogues', {})).body.error.code, 'cookie_session_required')
 
   const dry = await refresh({ dry_run: true })
   assert.deepEqual([dry.status, dry.body.data.serving, dry.body.data.changes.skipped], [200, false, 1])
-  assert.deepEqual(await model('oa/gpt-4o'), shipped)
+  assert.deepEqual(await model('oa/gpt-4o'), shippedModel)
 
-  const made = await refresh()
-  assert.equal(made.status, 201, made.text)
-  assert.deepEqual([made.body.data.models_count, made.body.data.serving], [3, true])
-  assert.deepEqual(made.body.data.changes.largest[0].now, { input: 100, output: 200 })
+  const refreshResponse = await refresh()
+  assert.equal(refreshResponse.status, 201, refreshResponse.text)
+  assert.deepEqual([refreshResponse.body.data.models_count, refreshResponse.body.data.serving], [3, true])
+  assert.deepEqual(refreshResponse.body.data.changes.largest[0].now, { input: 100, output: 200 })
   assert.equal((await refresh()).status, 200, 'nothing is new')
 
   const now = await model('oa/gpt-4o')
@@ -108,25 +108,25 @@ test('fetched prices apply at once in every process, and never to booked calls',
   assert.equal((await model('anthropic/claude-haiku-4-5')).pricing.cache_write_1h, 6)
   assert.ok((await model('openai/gpt-5')).pricing.input > 0, 'what it does not know goes on being served')
 
-  assert.equal(await costOf(booked), before)
+  assert.equal(await costOf(bookedCall), before)
   assert.equal(await costOf(await ask()), 1_000n * 100_000n + 100n * 200_000n)
 })
 
 test('an invalid catalogue response changes nothing: garbage, error page, half a list, a gigabyte, private address', async () => {
   const before = await model('oa/gpt-4o')
-  const refused: [string, typeof answer][] = [
+  const invalidResponses: [string, typeof answer][] = [
     ['no JSON', { status: 200, body: '<html>' }],
     ['no models', { status: 200, body: '{}' }],
     ['an error', { status: 500, body: '{}' }],
     ['half of it', { status: 200, body: JSON.stringify({ openai: { models: { 'gpt-4o': entry('gpt-4o', {}) } } }) }],
-    ['its prices gone', { status: 200, body: listed(1, 1).replaceAll('"cost"', '"costs"') }],
+    ['its prices gone', { status: 200, body: catalogueOf(1, 1).replaceAll('"cost"', '"costs"') }],
     ['a snapshot that lies', { status: 200, body: '{"sources":[],"models":[{"slug":"a/b"}]}' }],
     ['too much', { status: 200, body: Buffer.alloc(33 << 20, ' ') }],
     ['a private address', { status: 302, body: '', headers: { location: 'http://10.0.0.1/api.json' } }],
     ['a loop', { status: 302, body: '', headers: { location: '/again' } }],
   ]
-  for (const [name, told] of refused) {
-    answer = told
+  for (const [name, invalidResponse] of invalidResponses) {
+    answer = invalidResponse
     const { status, body } = await refresh()
     assert.deepEqual([status, body.error.code], [502, 'provider_error'], name)
   }
@@ -140,8 +140,15 @@ test('an operator’s override has priority over every source until it is remove
   assert.equal((await set({ slug: 'openai/gpt-4o', context_length: 5 }, bob)).status, 403)
   assert.equal((await set({ slug: 'sim/echo', context_length: 5 })).body.error.param, 'slug')
   assert.equal((await set({ slug: 'openai/gpt-4o' })).body.error.param, 'pricing')
-  const given = await set({ slug: 'openai/gpt-4o', pricing: { input: 1.000000001, output: 3 }, note: 'our contract' })
-  assert.deepEqual([given.status, given.body.data.pricing], [200, { input: 1.000000001, output: 3 }])
+  const overrideResponse = await set({
+    slug: 'openai/gpt-4o',
+    pricing: { input: 1.000000001, output: 3 },
+    note: 'our contract',
+  })
+  assert.deepEqual(
+    [overrideResponse.status, overrideResponse.body.data.pricing],
+    [200, { input: 1.000000001, output: 3 }],
+  )
   await set({ slug: 'openai/made-here', pricing: { input: 2, output: 2 }, max_output_tokens: 77 })
 
   const now = await model('oa/gpt-4o')
@@ -149,8 +156,8 @@ test('an operator’s override has priority over every source until it is remove
   // 1,000 × 1,000.000001 + 100 × 3,000
   assert.equal(await costOf(await ask()), 1_300_000n)
   assert.equal((await model('oa/made-here')).max_output_tokens, 77)
-  const found = await world.key.get('/models/search?q=made-here&max_input_price=2')
-  assert.deepEqual([found.body.total_count, found.body.applied_filters], [1, { max_input_price: 2 }])
+  const searchResponse = await world.key.get('/models/search?q=made-here&max_input_price=2')
+  assert.deepEqual([searchResponse.body.total_count, searchResponse.body.applied_filters], [1, { max_input_price: 2 }])
 
   assert.equal((await world.person.get('/admin/model-overrides')).body.data.length, 2)
   for (const slug of ['openai/gpt-4o', 'openai/made-here'])
@@ -165,10 +172,10 @@ test('a catalogue that lost its prices needs `force`; deleting catalogues restor
     body: JSON.stringify({ openai: { models: { 'gpt-4o': entry('gpt-4o', { input: 5, output: 5 }) } } }),
   }
   assert.match((await refresh()).body.error.message, /force/)
-  const forced = await refresh({ force: true })
-  assert.equal(forced.status, 201)
+  const forcedRefresh = await refresh({ force: true })
+  assert.equal(forcedRefresh.status, 201)
   assert.equal((await model('oa/gpt-4o')).pricing.input, 5)
-  await world.person.delete(`/admin/catalogues/${forced.body.data.id}`)
+  await world.person.delete(`/admin/catalogues/${forcedRefresh.body.data.id}`)
   assert.equal((await model('oa/gpt-4o')).pricing.input, 100)
   const [first] = (await world.person.get('/admin/catalogues')).body.data
   assert.equal(first.serving, true)

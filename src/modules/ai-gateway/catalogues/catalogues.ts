@@ -38,17 +38,20 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
 
   async refresh(ctx, { dry_run, force }) {
     requireAdministrator(ctx)
-    const fetched = await fetchCatalogue(ctx)
+    const fetchedCatalogue = await fetchCatalogue(ctx)
     const { row, made } = await change(ctx, async (ctx) => {
       await catalogueStore.lock(ctx.db)
       const newest = await catalogueStore.newest(ctx.db)
-      if (newest?.sha256 === fetched.sha256) return { row: show(newest, true), made: false }
-      const next = fetched.against(newest, force)
+      if (newest?.sha256 === fetchedCatalogue.sha256) return { row: show(newest, true), made: false }
+      const next = fetchedCatalogue.against(newest, force)
       const row = { ...next, id: newId(), created_by: ctx.principal.accountId, created_at: ctx.now() }
       if (dry_run) return { row: show(row, false), made: false }
-      const stored = await catalogueStore.insert(ctx.db, row)
-      await tell(ctx, 'catalogue.refreshed', stored.id, { source_url: stored.source_url, sha256: stored.sha256 })
-      return { row: show(stored, true), made: true }
+      const insertedRow = await catalogueStore.insert(ctx.db, row)
+      await tell(ctx, 'catalogue.refreshed', insertedRow.id, {
+        source_url: insertedRow.source_url,
+        sha256: insertedRow.sha256,
+      })
+      return { row: show(insertedRow, true), made: true }
     })
     if (!made) ctx.answer.status = 200
     return row

@@ -32,21 +32,21 @@ export async function fetchCatalogue({ engine, signal, now }: Context): Promise<
   const url = new URL(engine.config.catalogueUrl)
   const bytes = await bytesAt(engine, url, signal)
   const sha256 = hash('sha256', bytes)
-  const { snapshot, skipped } = understood(bytes, now().toISOString().slice(0, 10), sha256.slice(0, 12))
-  const priced = snapshot.models.filter(({ pricing }) => pricing !== null).length
+  const { snapshot, skipped } = parseSnapshot(bytes, now().toISOString().slice(0, 10), sha256.slice(0, 12))
+  const pricedCount = snapshot.models.filter(({ pricing }) => pricing !== null).length
   return {
     sha256,
     against(newest, force) {
-      if (!force && newest?.source_url === url.href && priced * 2 < newest.priced_count)
+      if (!force && newest?.source_url === url.href && pricedCount * 2 < newest.priced_count)
         refuse('provider_error', {
-          message: `The new catalogue has prices for ${priced} models, and the previous one had ${newest.priced_count}. Set \`force\` to use it anyway.`,
+          message: `The new catalogue has prices for ${pricedCount} models, and the previous one had ${newest.priced_count}. Set \`force\` to use it anyway.`,
         })
       const before = newest === undefined ? null : (JSON.parse(newest.snapshot) as Snapshot)
       return {
         source_url: url.href,
         sha256,
         models_count: snapshot.models.length,
-        priced_count: priced,
+        priced_count: pricedCount,
         changes: { ...changes(before, snapshot), skipped },
         snapshot: JSON.stringify(snapshot),
       }
@@ -74,7 +74,7 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
   }
 }
 
-function understood(bytes: Buffer, day: string, version: string): FetchedSnapshot {
+function parseSnapshot(bytes: Buffer, day: string, version: string): FetchedSnapshot {
   const excess = excessOf(bytes, CATALOGUE)
   if (excess !== null)
     refuse('provider_error', { message: `The downloaded file isn’t a catalogue. It contains ${excess}.` })
@@ -89,20 +89,20 @@ function understood(bytes: Buffer, day: string, version: string): FetchedSnapsho
 }
 
 function changes(before: Snapshot | null, snapshot: Snapshot) {
-  const shipped = shippedCatalogue()
-  const earlier = before === null ? shipped : mergeFetched(shipped, before)
+  const baseCatalogue = shippedCatalogue()
+  const earlier = before === null ? baseCatalogue : mergeFetched(baseCatalogue, before)
   const old = new Map(earlier.models.map((model) => [model.slug, model]))
-  const now = mergeFetched(shipped, snapshot).models
-  const repriced = now.flatMap((model) => {
-    const known = old.get(model.slug)
-    return known !== undefined && !isDeepStrictEqual(known.pricing, model.pricing)
-      ? [{ slug: model.slug, before: figures(known), now: figures(model) }]
+  const now = mergeFetched(baseCatalogue, snapshot).models
+  const repricedModels = now.flatMap((model) => {
+    const previous = old.get(model.slug)
+    return previous !== undefined && !isDeepStrictEqual(previous.pricing, model.pricing)
+      ? [{ slug: model.slug, before: figures(previous), now: figures(model) }]
       : []
   })
   return {
     added: now.filter(({ slug }) => !old.has(slug)).length,
-    repriced: repriced.length,
-    largest: repriced.toSorted((a, b) => move(b) - move(a)).slice(0, LARGEST),
+    repriced: repricedModels.length,
+    largest: repricedModels.toSorted((a, b) => move(b) - move(a)).slice(0, LARGEST),
   }
 }
 

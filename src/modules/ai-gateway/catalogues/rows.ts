@@ -18,16 +18,16 @@ export interface Row extends ListedOffer {
 }
 
 /** Lists an endpoint's models: the configured ones, or else the catalogue's plus those the provider lists. */
-export function rowsOf(source: Source, asked: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
+export function rowsOf(source: Source, listedModels: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
   if (source.own !== undefined) return source.own.map((model) => fromCatalogue(source, model, catalogue))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
   const provider = catalogueProviderOf(source.endpoint)
-  const served = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
-  const known = served.filter((model) => isIn(source, model))
-  const names = new Set(known.map(({ upstream_model }) => upstream_model))
-  const further = (asked ?? []).filter(({ id }) => id !== '' && !names.has(id))
+  const catalogueModels = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
+  const matchingModels = catalogueModels.filter((model) => isIn(source, model))
+  const names = new Set(matchingModels.map(({ upstream_model }) => upstream_model))
+  const further = (listedModels ?? []).filter(({ id }) => id !== '' && !names.has(id))
   return [
-    ...known.map((model) => fromCatalogue(source, model, catalogue)),
+    ...matchingModels.map((model) => fromCatalogue(source, model, catalogue)),
     ...further.map((model) => fromAsked(source, model, catalogue)),
   ]
 }
@@ -71,42 +71,45 @@ const catalogueFields = (
 
 const midnight = (day: string): string => new Date(day).toISOString()
 
-function fromGiven(source: Source, given: EndpointModel, catalogue: Catalogue): Row {
-  const known = knownAs(source, given.id, catalogue)
-  const kind = given.kind ?? known?.kind ?? (given.capabilities?.includes('embedding') ? 'embedding' : 'text')
-  const media = known?.media?.kind === kind ? known.media : undefined
-  const { pricing, ...sourceOfPrice } = given.pricing
-    ? { pricing: pricingOf(given.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
-    : priceOf(source, known)
+function fromGiven(source: Source, entry: EndpointModel, catalogue: Catalogue): Row {
+  const catalogueModel = knownAs(source, entry.id, catalogue)
+  const kind = entry.kind ?? catalogueModel?.kind ?? (entry.capabilities?.includes('embedding') ? 'embedding' : 'text')
+  const media = catalogueModel?.media?.kind === kind ? catalogueModel.media : undefined
+  const { pricing, ...sourceOfPrice } = entry.pricing
+    ? { pricing: pricingOf(entry.pricing), priceSource: 'endpoint', priceDate: source.updatedAt.slice(0, 10) }
+    : priceOf(source, catalogueModel)
   return {
-    ...bare(source, given.id),
+    ...bare(source, entry.id),
     kind,
-    name: given.name ?? known?.name ?? given.id,
-    contextLength: given.context_length ?? known?.context_length ?? null,
-    maxOutputTokens: given.max_output_tokens ?? known?.max_output_tokens ?? null,
-    capabilities: given.capabilities ?? known?.capabilities ?? [],
-    modalities: (known?.kind === kind ? known.modalities : undefined) ?? modalitiesOf(given.capabilities ?? [], kind),
-    ...(given.quantization !== undefined && { quantization: given.quantization }),
+    name: entry.name ?? catalogueModel?.name ?? entry.id,
+    contextLength: entry.context_length ?? catalogueModel?.context_length ?? null,
+    maxOutputTokens: entry.max_output_tokens ?? catalogueModel?.max_output_tokens ?? null,
+    capabilities: entry.capabilities ?? catalogueModel?.capabilities ?? [],
+    modalities:
+      (catalogueModel?.kind === kind ? catalogueModel.modalities : undefined) ??
+      modalitiesOf(entry.capabilities ?? [], kind),
+    ...(entry.quantization !== undefined && { quantization: entry.quantization }),
     ...sourceOfPrice,
     ...pricedAs(kind, pricing, media),
   }
 }
 
-function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Row {
-  const known = knownAs(source, asked.id, catalogue)
-  const kind = asked.kind ?? known?.kind ?? (asked.embeds ? 'embedding' : kindByName(asked.id))
-  const { pricing, ...sourceOfPrice } = priceOf(source, known)
+function fromAsked(source: Source, listedModel: ListedModel, catalogue: Catalogue): Row {
+  const catalogueModel = knownAs(source, listedModel.id, catalogue)
+  const kind =
+    listedModel.kind ?? catalogueModel?.kind ?? (listedModel.embeds ? 'embedding' : kindByName(listedModel.id))
+  const { pricing, ...sourceOfPrice } = priceOf(source, catalogueModel)
   return {
-    ...bare(source, asked.id),
+    ...bare(source, listedModel.id),
     kind,
-    name: asked.name ?? asked.id,
-    contextLength: asked.contextLength,
-    maxOutputTokens: asked.maxOutputTokens,
-    capabilities: asked.capabilities,
-    modalities: modalitiesOf(asked.capabilities, kind),
-    createdAt: asked.createdAt ?? source.createdAt,
+    name: listedModel.name ?? listedModel.id,
+    contextLength: listedModel.contextLength,
+    maxOutputTokens: listedModel.maxOutputTokens,
+    capabilities: listedModel.capabilities,
+    modalities: modalitiesOf(listedModel.capabilities, kind),
+    createdAt: listedModel.createdAt ?? source.createdAt,
     ...sourceOfPrice,
-    ...pricedAs(kind, pricing, known?.media ?? asked.abilities),
+    ...pricedAs(kind, pricing, catalogueModel?.media ?? listedModel.abilities),
   }
 }
 
@@ -157,9 +160,14 @@ function knownAs(source: Source, upstreamModel: string, catalogue: Catalogue): C
 
 function priceOf(
   { endpoint, updatedAt }: Source,
-  known: CatalogueModel | undefined,
+  catalogueModel: CatalogueModel | undefined,
 ): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
-  if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
+  if (catalogueModel)
+    return {
+      pricing: catalogueModel.pricing,
+      priceSource: catalogueModel.price_source,
+      priceDate: catalogueModel.price_date,
+    }
   // Local models are free (contract, part 7).
   if (isLocal(endpoint)) return { pricing: NOTHING, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
   return { pricing: null, priceSource: null, priceDate: null }
@@ -182,15 +190,18 @@ export const pricingOf = ({ variants, ...given }: GivenPricing): Pricing => ({
   ...decimals(given),
   ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
   ...(variants !== undefined && {
-    variants: variants.map(({ when, ...over }) => ({ when: Object.fromEntries(said(when)), ...decimals(over) })),
+    variants: variants.map(({ when, ...over }) => ({
+      when: Object.fromEntries(definedEntries(when)),
+      ...decimals(over),
+    })),
   }),
 })
 
-const decimals = (given: Omit<GivenPricing, 'variants'>): Partial<Prices> =>
-  Object.fromEntries(said(given).map(([bucket, price]) => [bucket, formatUsd(fromUsd(price))]))
+const decimals = (values: Omit<GivenPricing, 'variants'>): Partial<Prices> =>
+  Object.fromEntries(definedEntries(values).map(([bucket, price]) => [bucket, formatUsd(fromUsd(price))]))
 
-const said = <T>(given: Record<string, T | undefined>): [string, T][] =>
-  Object.entries(given).filter((entry): entry is [string, T] => entry[1] !== undefined)
+const definedEntries = <T>(record: Record<string, T | undefined>): [string, T][] =>
+  Object.entries(record).filter((entry): entry is [string, T] => entry[1] !== undefined)
 
 const mediaModalities: Partial<Record<Kind, { input: string[]; output: string[] }>> = {
   image: { input: ['text'], output: ['image'] },

@@ -8,7 +8,7 @@ import {
   afterTest,
   servesElsewhere,
   testAgainMs,
-  untested,
+  untestedState,
 } from './connection-state.ts'
 
 const start = Date.UTC(2026, 0)
@@ -16,9 +16,9 @@ const at = (seconds: number): Date => new Date(start + seconds * 1_000)
 const good = { ok: true, firstByteMs: 40.4 } as const
 const bad = (kind: FaultKind, status?: number) =>
   ({ ok: false, fault: { kind, message: `said ${kind}`, ...(status !== undefined && { status }) } }) as const
-const listed = (provesKey: boolean) => ({ ok: true, latencyMs: 7, models: 3, provesKey }) as const
-const refused = (kind: Reason) => ({ ok: false, latencyMs: 7, kind, message: 'no' }) as const
-const working = afterCall(untested(at(0)), good, 0, at(0))
+const listSuccess = (provesKey: boolean) => ({ ok: true, latencyMs: 7, models: 3, provesKey }) as const
+const refusalOf = (kind: Reason) => ({ ok: false, latencyMs: 7, kind, message: 'no' }) as const
+const working = afterCall(untestedState(at(0)), good, 0, at(0))
 const failing = (kind: FaultKind): ConnectionState => afterCall(working, bad(kind, 401), 9, at(100))
 
 test('a successful request sets the state to working, and further successes are recorded once a minute', () => {
@@ -50,16 +50,17 @@ test('a later success clears what requests found, and a test clears only what it
   for (const kind of ['upstream_key', 'upstream_payment', 'unreachable'] as const) {
     const before = failing(kind)
     assert.deepEqual([before.status, before.reason, before.nextTestAt], ['failing', kind, at(130)])
-    const healed = afterCall(before, good, 0, at(101))
+    const healedState = afterCall(before, good, 0, at(101))
     assert.deepEqual(
-      [healed.status, healed.reason, healed.nextTestAt, healed.lastErrorAt],
+      [healedState.status, healedState.reason, healedState.nextTestAt, healedState.lastErrorAt],
       ['working', null, null, at(100)],
     )
   }
-  const tested = (kind: FaultKind, provesKey: boolean) => afterTest(failing(kind), listed(provesKey), true, at(200))
-  assert.equal(tested('unreachable', false).status, 'working')
-  assert.equal(tested('upstream_key', true).status, 'working')
-  for (const open of [tested('upstream_key', false), tested('upstream_payment', true)]) {
+  const stateAfterTest = (kind: FaultKind, provesKey: boolean) =>
+    afterTest(failing(kind), listSuccess(provesKey), true, at(200))
+  assert.equal(stateAfterTest('unreachable', false).status, 'working')
+  assert.equal(stateAfterTest('upstream_key', true).status, 'working')
+  for (const open of [stateAfterTest('upstream_key', false), stateAfterTest('upstream_payment', true)]) {
     assert.deepEqual([open.status, open.reason, open.nextTestAt], ['untested', 'unproven', null])
     assert.equal(afterCall(open, good, 0, at(201)).status, 'working')
     assert.equal(afterCall(open, bad('upstream_key', 401), 0, at(201)).status, 'failing')
@@ -67,42 +68,42 @@ test('a later success clears what requests found, and a test clears only what it
 })
 
 test('a provider that serves another process isn’t marked as failing', () => {
-  const served = (success: number | null, own: number | null, since: number, now: number) =>
+  const isServedElsewhere = (success: number | null, own: number | null, since: number, now: number) =>
     servesElsewhere(
       { lastSuccessAt: success === null ? null : at(success) },
       own === null ? null : at(own),
       at(since),
       at(now),
     )
-  assert.equal(served(null, null, 0, 1), false, 'nobody ever was')
-  assert.equal(served(10, 10, 20, 21), false, 'only this process was')
-  assert.equal(served(10, 5, 20, 21), true, 'another one is given time to say so')
-  assert.equal(served(10, 5, 20, 26), false, 'it has said nothing')
-  assert.equal(served(22, 5, 20, 90), true, 'it was served since')
-  assert.equal(served(22, 5, 20, 150), false, 'and not any more')
-  const doubted = afterCall(working, bad('unreachable'), 0, at(1))
-  assert.deepEqual([doubted.status, doubted.lastErrorKind], ['working', 'unreachable'])
-  assert.deepEqual(afterCall(doubted, good, 0, at(2)).lastSuccessAt, at(2), 'said at once')
+  assert.equal(isServedElsewhere(null, null, 0, 1), false, 'nobody ever was')
+  assert.equal(isServedElsewhere(10, 10, 20, 21), false, 'only this process was')
+  assert.equal(isServedElsewhere(10, 5, 20, 21), true, 'another one is given time to say so')
+  assert.equal(isServedElsewhere(10, 5, 20, 26), false, 'it has said nothing')
+  assert.equal(isServedElsewhere(22, 5, 20, 90), true, 'it was served since')
+  assert.equal(isServedElsewhere(22, 5, 20, 150), false, 'and not any more')
+  const doubtedState = afterCall(working, bad('unreachable'), 0, at(1))
+  assert.deepEqual([doubtedState.status, doubtedState.lastErrorKind], ['working', 'unreachable'])
+  assert.deepEqual(afterCall(doubtedState, good, 0, at(2)).lastSuccessAt, at(2), 'said at once')
 })
 
 test('failing tests back off exponentially, and the first success stops them', () => {
-  let state = untested(at(0))
+  let state = untestedState(at(0))
   const waits: number[] = []
   for (let i = 0; i < 8; i++) {
-    state = afterTest(state, refused('unreachable'), true, at(0))
+    state = afterTest(state, refusalOf('unreachable'), true, at(0))
     waits.push((state.nextTestAt!.getTime() - start) / 1_000)
   }
   assert.deepEqual(waits, [30, 60, 120, 240, 480, 900, 900, 900])
-  const well = afterTest(state, listed(false), true, at(1))
+  const well = afterTest(state, listSuccess(false), true, at(1))
   assert.deepEqual([well.status, well.failures, well.nextTestAt, well.modelsCount], ['working', 0, null, 3])
   assert.equal(testAgainMs(1_000), 900_000)
 })
 
 test('a server without a model list is untested if its models are known, and failing otherwise', () => {
   assert.deepEqual(
-    [true, false].map((needsList) => afterTest(untested(at(0)), refused('no_list'), needsList, at(1)).status),
+    [true, false].map((needsList) => afterTest(untestedState(at(0)), refusalOf('no_list'), needsList, at(1)).status),
     ['failing', 'untested'],
   )
-  assert.equal(afterTest(working, refused('no_list'), false, at(1)).status, 'working', 'calls have shown it')
-  assert.equal(afterTest(working, refused('rate_limited'), true, at(1)).status, 'working', 'it answered')
+  assert.equal(afterTest(working, refusalOf('no_list'), false, at(1)).status, 'working', 'calls have shown it')
+  assert.equal(afterTest(working, refusalOf('rate_limited'), true, at(1)).status, 'working', 'it answered')
 })

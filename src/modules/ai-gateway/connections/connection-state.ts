@@ -42,7 +42,7 @@ export type TestOutcome =
     }
   | { ok: false; latencyMs: number; kind: Reason; message: string }
 
-export const untested = (now: Date): ConnectionState => ({
+export const untestedState = (now: Date): ConnectionState => ({
   status: 'untested',
   reason: null,
   seenInCall: false,
@@ -100,7 +100,7 @@ const isOlder = (at: Date | null, ms: number, now: Date): boolean => at === null
 export function afterCall(
   before: ConnectionState,
   outcome: CallOutcome,
-  unreached: number,
+  unreachableCount: number,
   now: Date,
 ): ConnectionState {
   if (outcome.ok) {
@@ -113,7 +113,7 @@ export function afterCall(
   // A fault of the request says nothing about the provider.
   if (rules[fault.kind].asideMs === 0 || fault.kind === 'model_not_found') return before
   const error = { lastError: fault.message, lastErrorKind: fault.kind, lastErrorAt: now }
-  if (!fails(before, fault, unreached, now))
+  if (!fails(before, fault, unreachableCount, now))
     return before.lastErrorKind === fault.kind && !isOlder(before.lastErrorAt, NOTED_MS, now)
       ? before
       : { ...before, ...error }
@@ -136,7 +136,7 @@ const isDoubted = ({ lastErrorKind, lastErrorAt, lastSuccessAt }: ConnectionStat
 function fails(
   before: ConnectionState,
   { kind, status, affordsLess }: UpstreamFault,
-  unreached: number,
+  unreachableCount: number,
   now: Date,
 ): boolean {
   switch (kind) {
@@ -146,7 +146,7 @@ function fails(
     case 'upstream_key':
       return status !== 403 || isOlder(before.lastSuccessAt, SERVED_LATELY_MS, now)
     case 'unreachable':
-      return unreached >= MANY_UNREACHED
+      return unreachableCount >= MANY_UNREACHED
     default:
       // A failing model says nothing about the others. The router deprioritizes it for a while.
       return false
@@ -162,9 +162,10 @@ export function afterTest(
 ): ConnectionState {
   if (outcome.ok) {
     const models = outcome.models === null ? {} : { modelsCount: outcome.models }
-    const seen = { latencyMs: outcome.latencyMs, ...models }
-    if (!isProven(before, outcome.provesKey)) return { ...before, ...seen, ...open('unproven', now), seenInCall: true }
-    return { ...works(before, now), failures: 0, ...seen }
+    const measurements = { latencyMs: outcome.latencyMs, ...models }
+    if (!isProven(before, outcome.provesKey))
+      return { ...before, ...measurements, ...open('unproven', now), seenInCall: true }
+    return { ...works(before, now), failures: 0, ...measurements }
   }
   const { kind, message } = outcome
   const error = { lastError: message, lastErrorKind: kind, lastErrorAt: now }

@@ -62,9 +62,9 @@ const rowOf = (id: Id, state: ConnectionState): Insertable<ConnectionTable> => (
 
 const newer = (columns: readonly string[], by: string) =>
   columns.map((column) => {
-    const [excluded, here] = [sql.ref(`excluded.${column}`), sql.ref(`c.${column}`)]
-    const [seen, known] = [sql.ref(`excluded.${by}`), sql.ref(`c.${by}`)]
-    return sql`${sql.ref(column)} = case when ${known} is null or ${seen} >= ${known} then ${excluded} else ${here} end`
+    const [incoming, here] = [sql.ref(`excluded.${column}`), sql.ref(`c.${column}`)]
+    const [incomingTime, currentTime] = [sql.ref(`excluded.${by}`), sql.ref(`c.${by}`)]
+    return sql`${sql.ref(column)} = case when ${currentTime} is null or ${incomingTime} >= ${currentTime} then ${incoming} else ${here} end`
   })
 const ofWhoSawLast = newer(
   ['status', 'reason', 'seen_in_call', 'failures', 'next_test_at', 'observed_at'],
@@ -84,8 +84,12 @@ export const connectionStore = {
   /** The states written since `since`, and the time to pass as the next `since`. */
   async changedSince(db: Db, since: Date): Promise<{ states: KnownState[]; at: Date }> {
     const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(db)
-    const found = await db.selectFrom('provider_connections').selectAll().where('changed_at', '>', since).execute()
-    return { states: found.map((row) => [row.id, stateOf(row)]), at: rows[0]!.at }
+    const changedRows = await db
+      .selectFrom('provider_connections')
+      .selectAll()
+      .where('changed_at', '>', since)
+      .execute()
+    return { states: changedRows.map((row) => [row.id, stateOf(row)]), at: rows[0]!.at }
   },
 
   /** `testAt`: when to test the connection if no process does so sooner. Null: only on request. */

@@ -15,11 +15,11 @@ import {
   afterTest,
   reasonWords,
   servesElsewhere,
-  untested,
+  untestedState,
 } from './connection-state.ts'
 import { connectionStore } from './connection-store.ts'
 import { RefusedModels } from './refused-models.ts'
-import { provesKey, told } from './test-connection.ts'
+import { provesKey, describeFailure } from './test-connection.ts'
 
 const TOPIC = 'provider_connections'
 /** The bus may lose a message, so changes are also read at this interval. */
@@ -37,11 +37,11 @@ export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed
  */
 export class Connections implements AsyncDisposable {
   readonly #parts: ConnectionsParts
-  readonly #refused: RefusedModels
-  readonly #known = new Map<Id, ConnectionState>()
+  readonly #refusedModels: RefusedModels
+  readonly #states = new Map<Id, ConnectionState>()
   /** Consecutive unreachable requests of this process. */
-  readonly #unreached = new Map<Id, { count: number; since: Date }>()
-  readonly #served = new Map<Id, Date>()
+  readonly #unreachable = new Map<Id, { count: number; since: Date }>()
+  readonly #lastSuccess = new Map<Id, Date>()
   /** Not yet written. */
   #fresh = new Map<Id, ConnectionState>()
   #since = new Date(Date.now() - OVERLAP_MS)
@@ -54,39 +54,39 @@ export class Connections implements AsyncDisposable {
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts
-    this.#refused = new RefusedModels(parts)
-    this.#polling = setInterval(() => this.#read(), POLL_MS)
-    this.#waking = parts.bus.on(TOPIC, () => this.#read())
+    this.#refusedModels = new RefusedModels(parts)
+    this.#polling = setInterval(() => this.#readStates(), POLL_MS)
+    this.#waking = parts.bus.on(TOPIC, () => this.#readStates())
   }
 
   /** Unreadable states count as untested. */
   async learn(ids: readonly Id[]): Promise<void> {
-    const missing = ids.filter((id) => !this.#known.has(id))
-    if (this.#known.size + missing.length > MOST) {
-      this.#known.clear()
-      this.#served.clear()
+    const missing = ids.filter((id) => !this.#states.has(id))
+    if (this.#states.size + missing.length > MOST) {
+      this.#states.clear()
+      this.#lastSuccess.clear()
     }
     try {
       const states = await connectionStore.states(this.#parts.postgres.db, missing)
-      for (const id of missing) if (!this.#known.has(id)) this.#known.set(id, untested(new Date(0)))
+      for (const id of missing) if (!this.#states.has(id)) this.#states.set(id, untestedState(new Date(0)))
       for (const [id, state] of states) this.#hear(id, state)
-      await this.#refused.learn(this.#parts.postgres.db, missing)
+      await this.#refusedModels.learn(this.#parts.postgres.db, missing)
     } catch (error) {
       this.#parts.log.warn({ error }, 'provider endpoint status cannot be read')
     }
   }
 
   async states(ids: readonly Id[]): Promise<ReadonlyMap<Id, ConnectionState>> {
-    const found = new Map(await connectionStore.states(this.#parts.postgres.db, ids))
+    const stateById = new Map(await connectionStore.states(this.#parts.postgres.db, ids))
     for (const id of ids) {
       const own = this.#fresh.get(id)
-      if (own !== undefined) found.set(id, own)
+      if (own !== undefined) stateById.set(id, own)
     }
-    return found
+    return stateById
   }
 
   stateOf({ connection }: ProviderEndpoint): ConnectionState | null {
-    return (connection !== undefined && this.#known.get(connection)) || null
+    return (connection !== undefined && this.#states.get(connection)) || null
   }
 
   failing(endpoint: ProviderEndpoint): string | null {
@@ -97,21 +97,23 @@ export class Connections implements AsyncDisposable {
   /** Whether a request is likely to fail until the key, the account or the model name changes. */
   refuses(endpoint: ProviderEndpoint, model: string): boolean {
     const state = this.stateOf(endpoint)
-    return state?.status === 'failing' || state?.reason === 'unproven' || this.#refused.has(endpoint.connection, model)
+    return (
+      state?.status === 'failing' || state?.reason === 'unproven' || this.#refusedModels.has(endpoint.connection, model)
+    )
   }
 
   called({ connection }: ProviderEndpoint, outcome: CallOutcome, model: string): void {
-    const before = connection === undefined ? undefined : this.#known.get(connection)
+    const before = connection === undefined ? undefined : this.#states.get(connection)
     if (connection === undefined || before === undefined) return
-    this.#refused.called(connection, model, outcome)
+    this.#refusedModels.called(connection, model, outcome)
     const now = new Date()
-    let unreached = 0
+    let unreachableCount = 0
     if (!outcome.ok && outcome.fault.kind === 'unreachable') {
-      const { count, since } = this.#unreached.get(connection) ?? { count: 0, since: now }
-      this.#unreached.set(connection, { count: count + 1, since })
-      if (!servesElsewhere(before, this.#served.get(connection) ?? null, since, now)) unreached = count + 1
-    } else if (this.#unreached.size > 0) this.#unreached.delete(connection)
-    const next = afterCall(before, outcome, unreached, now)
+      const { count, since } = this.#unreachable.get(connection) ?? { count: 0, since: now }
+      this.#unreachable.set(connection, { count: count + 1, since })
+      if (!servesElsewhere(before, this.#lastSuccess.get(connection) ?? null, since, now)) unreachableCount = count + 1
+    } else if (this.#unreachable.size > 0) this.#unreachable.delete(connection)
+    const next = afterCall(before, outcome, unreachableCount, now)
     if (next === before) return
     this.#take(connection, before, next)
     this.#gather()
@@ -121,7 +123,7 @@ export class Connections implements AsyncDisposable {
   listed(source: Source, answer: { latencyMs: number; models: number } | AskFailed): void {
     const { endpoint, from } = source
     const { connection } = endpoint
-    const before = connection === undefined ? undefined : this.#known.get(connection)
+    const before = connection === undefined ? undefined : this.#states.get(connection)
     const { keyCheck = null, lists } = quirksOwner(endpoint) ?? {}
     if (connection === undefined || before === undefined || keyCheck !== null || lists === false) return
     if (!(answer instanceof AskFailed)) {
@@ -131,7 +133,7 @@ export class Connections implements AsyncDisposable {
     }
     // A missing local engine is normal, and the timeout for lists is short.
     if (from === 'discovered' || answer.kind === 'timeout') return
-    this.#note(connection, before, { ok: false, latencyMs: 0, ...told(answer, source) }, source)
+    this.#note(connection, before, { ok: false, latencyMs: 0, ...describeFailure(answer, source) }, source)
   }
 
   #note(connection: Id, before: ConnectionState, outcome: TestOutcome, source: Source): void {
@@ -144,27 +146,27 @@ export class Connections implements AsyncDisposable {
   }
 
   /** Resolves once the result is written, or if the database is unavailable. */
-  async tested(connection: Id, outcome: TestOutcome, needsList: boolean): Promise<void> {
-    if (!this.#known.has(connection)) await this.learn([connection])
-    const before = this.#known.get(connection) ?? untested(new Date(0))
+  async recordTest(connection: Id, outcome: TestOutcome, needsList: boolean): Promise<void> {
+    if (!this.#states.has(connection)) await this.learn([connection])
+    const before = this.#states.get(connection) ?? untestedState(new Date(0))
     this.#take(connection, before, afterTest(before, outcome, needsList, new Date()))
     await this.#flush()
   }
 
   #take(id: Id, before: ConnectionState, next: ConnectionState): void {
-    this.#known.set(id, next)
+    this.#states.set(id, next)
     this.#fresh.set(id, next)
     if (next.lastSuccessAt !== null && next.lastSuccessAt !== before.lastSuccessAt)
-      this.#served.set(id, next.lastSuccessAt)
-    if (next.status === 'working' && before.reason !== null) this.#refused.works(id)
+      this.#lastSuccess.set(id, next.lastSuccessAt)
+    if (next.status === 'working' && before.reason !== null) this.#refusedModels.works(id)
     if (next.status !== before.status) this.#parts.changed()
   }
 
   #hear(id: Id, state: ConnectionState): void {
-    const before = this.#known.get(id)
+    const before = this.#states.get(id)
     // Unused by this process, or older than its own observation.
     if (before === undefined || before.observedAt > state.observedAt) return
-    this.#known.set(id, state)
+    this.#states.set(id, state)
     if (state.status !== before.status) this.#parts.changed()
   }
 
@@ -186,7 +188,7 @@ export class Connections implements AsyncDisposable {
     }))
   }
 
-  #read(): void {
+  #readStates(): void {
     this.#readAgain = true
     this.#reading ??= this.#readAll().finally(() => (this.#reading = null))
   }
@@ -210,6 +212,6 @@ export class Connections implements AsyncDisposable {
     await this.#reading
     await this.#flush()
     if (this.#gathering !== null) clearTimeout(this.#gathering)
-    await this.#refused[Symbol.asyncDispose]()
+    await this.#refusedModels[Symbol.asyncDispose]()
   }
 }

@@ -48,7 +48,7 @@ export function createEndpointTests({
     const { outcome, models } = await testConnection(outbound, source)
     if (models !== null) asked.learn(source, models)
     const { connection } = source.endpoint
-    if (connection !== undefined) await connections.tested(connection, outcome, needsModelList(source))
+    if (connection !== undefined) await connections.recordTest(connection, outcome, needsModelList(source))
     return outcome
   }
 

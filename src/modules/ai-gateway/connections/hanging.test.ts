@@ -11,15 +11,21 @@ import { until } from '#test/until.ts'
 test('a provider that never responds to its test causes no delay, and is failing after the test', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   const bob = await server.person('Bob')
-  let asked = 0
-  const tarpit = createServer((request) => void (request.resume(), asked++)).listen(0, '127.0.0.1')
+  let requestCount = 0
+  const tarpit = createServer((request) => void (request.resume(), requestCount++)).listen(0, '127.0.0.1')
   await once(tarpit, 'listening')
   using _ = { [Symbol.dispose]: () => (tarpit.closeAllConnections(), void tarpit.close()) }
   const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}/v1`
-  const made = await bob.post(at, { name: 'Slow', slug: 'slow', shape: 'openai-chat', base_url, models: [{ id: 'x' }] })
-  assert.deepEqual([made.status, made.body.data?.status, asked], [201, 'untested', 1], made.text)
+  const response = await bob.post(at, {
+    name: 'Slow',
+    slug: 'slow',
+    shape: 'openai-chat',
+    base_url,
+    models: [{ id: 'x' }],
+  })
+  assert.deepEqual([response.status, response.body.data?.status, requestCount], [201, 'untested', 1], response.text)
   const late = await until(
-    async () => (await bob.get(`${at}/${made.body.data.id}`)).body.data,
+    async () => (await bob.get(`${at}/${response.body.data.id}`)).body.data,
     ({ status }) => status === 'failing',
   )
   assert.deepEqual(

@@ -42,7 +42,7 @@ export class RefusedModels implements AsyncDisposable {
   readonly #polling: NodeJS.Timeout
   readonly #waking: Disposable
   readonly #fresh = new Map<string, Change>()
-  readonly #healed = new Set<Id>()
+  readonly #healedConnections = new Set<Id>()
   #gathering: NodeJS.Timeout | null = null
   #since = new Date(Date.now() - OVERLAP_MS)
   #work: Promise<void> = Promise.resolve()
@@ -66,9 +66,9 @@ export class RefusedModels implements AsyncDisposable {
   }
 
   called(connection: Id, model: string, outcome: CallOutcome): void {
-    const known = this.#kinds.get(keyOf(connection, model)) ?? null
-    const kind = outcome.ok ? null : isPermanent(outcome) ? outcome.fault.kind : known
-    if (kind === known || model.length > LONGEST_NAME) return
+    const currentKind = this.#kinds.get(keyOf(connection, model)) ?? null
+    const kind = outcome.ok ? null : isPermanent(outcome) ? outcome.fault.kind : currentKind
+    if (kind === currentKind || model.length > LONGEST_NAME) return
     const change = { connection, model, kind }
     this.#set(change)
     this.#fresh.set(keyOf(connection, model), change)
@@ -78,13 +78,13 @@ export class RefusedModels implements AsyncDisposable {
   /** Clears rejections after the key and the account work again, except for unknown models. */
   works(connection: Id): void {
     const start = keyOf(connection, '')
-    const healed = [...this.#kinds].filter(([key, kind]) => key.startsWith(start) && kind !== 'model_not_found')
-    if (healed.length === 0) return
-    for (const [key] of healed) {
+    const healedEntries = [...this.#kinds].filter(([key, kind]) => key.startsWith(start) && kind !== 'model_not_found')
+    if (healedEntries.length === 0) return
+    for (const [key] of healedEntries) {
       this.#kinds.delete(key)
       this.#fresh.delete(key)
     }
-    this.#healed.add(connection)
+    this.#healedConnections.add(connection)
     this.#gather()
   }
 
@@ -96,20 +96,20 @@ export class RefusedModels implements AsyncDisposable {
     if (this.#gathering !== null) clearTimeout(this.#gathering)
     this.#gathering = null
     this.#queue(async (db) => {
-      const [changes, healed] = [[...this.#fresh], [...this.#healed]]
-      if (changes.length === 0 && healed.length === 0) return
+      const [changes, healedIds] = [[...this.#fresh], [...this.#healedConnections]]
+      if (changes.length === 0 && healedIds.length === 0) return
       try {
         await write(
           db,
           changes.map(([, change]) => change),
-          healed,
+          healedIds,
         )
       } catch (error) {
         this.#gather(POLL_MS)
         throw error
       }
       for (const [key, change] of changes) if (this.#fresh.get(key) === change) this.#fresh.delete(key)
-      for (const connection of healed) this.#healed.delete(connection)
+      for (const connection of healedIds) this.#healedConnections.delete(connection)
       this.#parts.bus.poke(TOPIC)
     })
   }
@@ -151,10 +151,10 @@ export class RefusedModels implements AsyncDisposable {
 }
 
 /** Clears rejections first, so later ones count. Keeps the newest entries of each connection. */
-async function write(db: Db, changes: readonly Change[], healed: readonly Id[]): Promise<void> {
-  if (healed.length > 0)
+async function write(db: Db, changes: readonly Change[], healedConnections: readonly Id[]): Promise<void> {
+  if (healedConnections.length > 0)
     await sql`update refused_models set kind = null, changed_at = clock_timestamp()
-      where connection = any(${healed}::bpchar[]) and kind <> 'model_not_found'`.execute(db)
+      where connection = any(${healedConnections}::bpchar[]) and kind <> 'model_not_found'`.execute(db)
   if (changes.length === 0) return
   await sql`insert into refused_models (connection, model, kind)
     select * from unnest(${changes.map(({ connection }) => connection)}::bpchar[],

@@ -18,16 +18,16 @@ export interface RetestParts {
  * and a killed process's test is repeated.
  */
 export function startRetests({ db, log, own, test }: RetestParts): AsyncDisposable {
-  let closed = false
-  let begun = false
+  let isClosed = false
+  let hasStarted = false
   const running = new Set<Promise<void>>()
   let looking: Promise<void> | null = null
 
   async function look(): Promise<void> {
-    if (!begun) await Promise.all(own.map((id) => connectionStore.begin(db, id, new Date())))
-    begun = true
+    if (!hasStarted) await Promise.all(own.map((id) => connectionStore.begin(db, id, new Date())))
+    hasStarted = true
     const due = await connectionStore.takeDue(db, own, AT_ONCE - running.size)
-    for (const id of closed ? [] : due) {
+    for (const id of isClosed ? [] : due) {
       const work = test(id)
         .catch((error: unknown) => log.warn({ error, connection: id }, 'a provider endpoint was not tested'))
         .finally(() => running.delete(work))
@@ -45,7 +45,7 @@ export function startRetests({ db, log, own, test }: RetestParts): AsyncDisposab
   turn()
   return {
     async [Symbol.asyncDispose]() {
-      closed = true
+      isClosed = true
       clearInterval(timer)
       await looking
       await Promise.all(running)

@@ -25,22 +25,22 @@ interface Row {
 }
 
 export async function tellChanges(db: Db, before: readonly Before[]): Promise<boolean> {
-  const known = new Map(before.map((row) => [row.id, row]))
+  const previousById = new Map(before.map((row) => [row.id, row]))
   const { rows } = await sql<Row>`
     select c.id as connection, c.status, c.reason, e.id, e.slug, e.name, e.workspace_id, e.account_id,
       case when e.workspace_id is null or exists (select from members m
         where m.workspace_id = e.workspace_id and m.account_id = e.created_by) then e.created_by end as created_by
     from provider_connections c join provider_endpoints e on e.connection = c.id
-    where c.id = any(${[...known.keys()]}::bpchar[]) and e.enabled`.execute(db)
+    where c.id = any(${[...previousById.keys()]}::bpchar[]) and e.enabled`.execute(db)
   const events = rows.flatMap((row) => {
-    const { status, worked } = known.get(row.connection)!
-    return status === row.status ? [] : [changed(row, status, worked)]
+    const { status, worked } = previousById.get(row.connection)!
+    return status === row.status ? [] : [changeEvent(row, status, worked)]
   })
   await writeOutboxAll(db, events, null)
   return events.length > 0
 }
 
-function changed(row: Row, before: ConnectionState['status'], worked: boolean) {
+function changeEvent(row: Row, before: ConnectionState['status'], hasWorked: boolean) {
   const { id, slug, name, status, reason, workspace_id } = row
   const owner = row.account_id ?? row.created_by
   return {
@@ -50,6 +50,16 @@ function changed(row: Row, before: ConnectionState['status'], worked: boolean) {
       ...(owner === null ? [] : [`user:${owner}`]),
     ],
     resource: { type: 'provider_endpoint', id },
-    data: { id, workspace_id, slug, name, status, before, worked_before: worked, reason, message: reasonWords(reason) },
+    data: {
+      id,
+      workspace_id,
+      slug,
+      name,
+      status,
+      before,
+      worked_before: hasWorked,
+      reason,
+      message: reasonWords(reason),
+    },
   }
 }

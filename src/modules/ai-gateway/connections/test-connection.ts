@@ -12,9 +12,9 @@ const TEST_MS = 10_000
 /** Statuses of servers without a model list at this path. */
 const NO_LIST: ReadonlySet<number | null> = new Set([200, 404, 405, 501])
 
-export type Tested = { outcome: TestOutcome; models: readonly ListedModel[] | null }
+export type ConnectionTest = { outcome: TestOutcome; models: readonly ListedModel[] | null }
 
-export async function testConnection(outbound: Outbound, source: Source): Promise<Tested> {
+export async function testConnection(outbound: Outbound, source: Source): Promise<ConnectionTest> {
   const { endpoint } = source
   const startedAt = performance.now()
   const latencyMs = (): number => Math.round(performance.now() - startedAt)
@@ -25,13 +25,13 @@ export async function testConnection(outbound: Outbound, source: Source): Promis
   } catch (error) {
     if (!(error instanceof AskFailed)) throw error
     return {
-      outcome: { ok: false, latencyMs: latencyMs(), ...told(error, source) },
+      outcome: { ok: false, latencyMs: latencyMs(), ...describeFailure(error, source) },
       models: null,
     }
   }
 }
 
-export const told = (failure: AskFailed, source: Source): { kind: Reason; message: string } => ({
+export const describeFailure = (failure: AskFailed, source: Source): { kind: Reason; message: string } => ({
   kind: reasonOf(failure, source),
   message: failure.message,
 })
@@ -44,6 +44,11 @@ function reasonOf({ status, kind }: AskFailed, source: Source): Reason {
 
 /** True for a vendor at its own address. Other servers may accept any key. */
 export function provesKey({ preset, baseUrl }: ProviderEndpoint): boolean {
-  const known = presetOf(preset)
-  return known !== null && !known.local && known.base_url !== null && originOf(known.base_url) === originOf(baseUrl)
+  const definition = presetOf(preset)
+  return (
+    definition !== null &&
+    !definition.local &&
+    definition.base_url !== null &&
+    originOf(definition.base_url) === originOf(baseUrl)
+  )
 }

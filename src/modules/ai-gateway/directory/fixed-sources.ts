@@ -22,13 +22,16 @@ export async function fixedSources(
   speech: OwnSpeech | null,
 ): Promise<FixedSources> {
   const startedAt = new Date().toISOString()
-  const given = environmentSources(config, log, startedAt).map((source) => connected(source, secrets))
-  if (speech !== null) given.push(await speechSource(speech, startedAt))
-  return { given, looked: discoveredSources(config, startedAt).map((source) => connected(source, secrets)) }
+  const configuredSources = environmentSources(config, log, startedAt).map((source) => withConnection(source, secrets))
+  if (speech !== null) configuredSources.push(await speechSource(speech, startedAt))
+  return {
+    given: configuredSources,
+    looked: discoveredSources(config, startedAt).map((source) => withConnection(source, secrets)),
+  }
 }
 
 /** A discovered engine differs by machine. An endpoint from the environment is the same everywhere. */
-function connected(source: Source, secrets: Secrets): Source {
+function withConnection(source: Source, secrets: Secrets): Source {
   const { from, endpoint } = source
   if (from !== 'environment' && from !== 'discovered') return source
   const { id, shape, baseUrl, apiKey } = endpoint
@@ -40,7 +43,7 @@ function connected(source: Source, secrets: Secrets): Source {
 export const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
 
 /** Omits probed engines whose address an administrator has configured. */
-export function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
-  const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
-  return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
+export function unlessGiven(probedSources: readonly Source[], configuredSources: readonly Source[]): Source[] {
+  const places = new Set(configuredSources.map(({ endpoint }) => originOf(endpoint.baseUrl)))
+  return probedSources.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))
 }

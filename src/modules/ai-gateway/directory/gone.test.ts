@@ -34,14 +34,14 @@ test('a disabled endpoint is refused at once in every process, and its streams e
     headers: { ...key.headers, 'content-type': 'application/json' },
     body: JSON.stringify(hello('going/gpt-4o', { stream: true })),
   })
-  const broken = surface.text().then(
+  const streamError = surface.text().then(
     () => 'ended',
     () => 'broken off',
   )
   await bob.patch(`${at}/${id}`, { enabled: false })
   assert.equal((await bob.post('/inference/text', hello('going/gpt-4o'))).status, 404)
   const text = await whole
-  assert.equal(await broken, 'broken off')
+  assert.equal(await streamError, 'broken off')
   assert.match(text, /event: run\.failed\ndata: .*"no_route"/)
   assert.equal((await there('/inference/text', hello('going/gpt-4o'))).status, 404)
   await bob.patch(`${at}/${id}`, { enabled: true })

@@ -87,13 +87,13 @@ function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine'
 
 /** A computer reachable in two ways counts once. */
 export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]> {
-  const named = new Map<string, LocalOffer[]>()
+  const offersByName = new Map<string, LocalOffer[]>()
   for (const offer of offers) {
-    const same = named.get(offer.model.name)
-    if (same === undefined) named.set(offer.model.name, [offer])
+    const same = offersByName.get(offer.model.name)
+    if (same === undefined) offersByName.set(offer.model.name, [offer])
     else if (!same.some(({ machine }) => machine.id === offer.machine.id)) same.push(offer)
   }
-  return named
+  return offersByName
 }
 
 /** `own`: only the caller's computers. `all`: every reachable one. */
@@ -115,26 +115,30 @@ const areOnes = (offers: readonly LocalOffer[], among: Among): boolean =>
   (offers[0]!.machine.lender !== null && offers.every(({ machine }) => machine.lender === offers[0]!.machine.lender))
 
 /** Resolves `local/<name>` and `local/<computer>/<name>`, by the computer's name or ID. */
-export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string, among: Among): Row[] {
+export function resolveLocal(
+  offersByName: ReadonlyMap<string, readonly LocalOffer[]>,
+  slug: string,
+  among: Among,
+): Row[] {
   if (!slug.startsWith(PREFIX)) return []
   const rest = slug.slice(PREFIX.length)
-  const plain = named.get(rest)
+  const plain = offersByName.get(rest)
   if (plain !== undefined) return isOne(plain, among) ? plain.map((offer) => rowOf(offer, slug)) : []
-  const cut = rest.indexOf('/')
-  const where = rest.slice(0, cut).toLowerCase()
-  const there = (named.get(rest.slice(cut + 1)) ?? []).filter(
+  const slash = rest.indexOf('/')
+  const where = rest.slice(0, slash).toLowerCase()
+  const there = (offersByName.get(rest.slice(slash + 1)) ?? []).filter(
     ({ machine }) => machine.id.toLowerCase() === where || wordOf(machine.name) === where,
   )
   return there.length > 0 && isOne(there, among) ? there.map((offer) => rowOf(offer, slug)) : []
 }
 
 /** The full names to choose from if the name is ambiguous, otherwise empty. */
-export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
+export function namesLike(offersByName: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
   const plain = [slug, `${PREFIX}${slug}`].find((one) => one.startsWith(PREFIX))!.slice(PREFIX.length)
-  const offers = named.get(plain) ?? []
+  const offers = offersByName.get(plain) ?? []
   if (offers.length > 0 && !isOne(offers, 'all')) return offers.map((offer) => longName(offer, offers))
-  const mapped = [...named.values()].flat().filter(({ model }) => model.mapping === slug)
-  return areOnes(mapped, 'all') ? [] : mapped.map((offer) => longName(offer, mapped))
+  const mappedOffers = [...offersByName.values()].flat().filter(({ model }) => model.mapping === slug)
+  return areOnes(mappedOffers, 'all') ? [] : mappedOffers.map((offer) => longName(offer, mappedOffers))
 }
 
 /**
@@ -142,18 +146,18 @@ export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slu
  * for another lender's computer.
  */
 export function mappedTo(offers: readonly LocalOffer[], slug: string, among: Among): Row[] {
-  const mapped = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
-  return areOnes(mapped, among) ? mapped.map((offer) => rowOf(offer, slug)) : []
+  const mappedOffers = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
+  return areOnes(mappedOffers, among) ? mappedOffers.map((offer) => rowOf(offer, slug)) : []
 }
 
 /** Once per name. The caller's own computers take precedence over shared ones. */
 export function localRows(offers: readonly LocalOffer[], own: ReadonlySet<LocalOffer>): Row[] {
   const rows = [...byName(offers)].flatMap(([name, same]) => {
     const theirs = same.filter((offer) => own.has(offer))
-    const [called, among] = theirs.length > 0 ? ([theirs, 'own'] as const) : ([same, 'all'] as const)
-    if (!isOne(called, among)) return same.map((offer) => rowOf(offer, longName(offer, same)))
-    const apart = same.filter((offer) => !called.includes(offer))
-    return [rowOf(called[0]!, PREFIX + name), ...apart.map((offer) => rowOf(offer, longName(offer, same)))]
+    const [candidates, among] = theirs.length > 0 ? ([theirs, 'own'] as const) : ([same, 'all'] as const)
+    if (!isOne(candidates, among)) return same.map((offer) => rowOf(offer, longName(offer, same)))
+    const apart = same.filter((offer) => !candidates.includes(offer))
+    return [rowOf(candidates[0]!, PREFIX + name), ...apart.map((offer) => rowOf(offer, longName(offer, same)))]
   })
   return [
     ...rows,

@@ -32,9 +32,9 @@ test('media models can be added with prices by variant, which the preview uses; 
   assert.equal(status, 201, text)
   assert.deepEqual(body.data.models, [painter, speaker, { id: 'writer' }])
 
-  const routed = (await preview(alice, 'studio/painter')).body.data
-  assert.deepEqual(routed.excluded, [])
-  const { provider, billing, price, max_cost_usd } = routed.candidates[0]
+  const routing = (await preview(alice, 'studio/painter')).body.data
+  assert.deepEqual(routing.excluded, [])
+  const { provider, billing, price, max_cost_usd } = routing.candidates[0]
   assert.deepEqual(
     [provider, billing, price, max_cost_usd],
     ['studio', 'byok', { input: 0, output: 0, request: null, unit: 40_000 }, null],
@@ -42,8 +42,8 @@ test('media models can be added with prices by variant, which the preview uses; 
   assert.equal((await preview(alice, 'studio/speaker')).body.data.candidates[0].price.unit, 15)
   assert.equal((await preview(mallory, 'studio/painter')).status, 404)
 
-  const listed = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
-  assert.ok(listed.includes('studio/writer') && !listed.includes('studio/painter') && !listed.includes('sim/image'))
+  const slugs = (await alice.get('/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
+  assert.ok(slugs.includes('studio/writer') && !slugs.includes('studio/painter') && !slugs.includes('sim/image'))
   const providers = (await alice.get('/ai-gateway/providers')).body.data
   const counts = Object.fromEntries(
     providers.map((one: { slug: string; models_count: number }) => [one.slug, one.models_count]),

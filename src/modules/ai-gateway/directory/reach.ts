@@ -28,15 +28,15 @@ export function indexOffers(
   const alias = new Map<string, Row[]>()
   const bare = new Map<string, Row[]>()
   const rows = sources.flatMap((source) => {
-    const served = rowsOf(source, askedOf(source), catalogue)
+    const sourceRows = rowsOf(source, askedOf(source), catalogue)
     const provider = catalogueProviderOf(source.endpoint)
-    for (const row of served) {
+    for (const row of sourceRows) {
       put(exact, row.slug, row)
       if (provider !== null && provider !== source.endpoint.slug) put(alias, `${provider}/${row.upstreamModel}`, row)
       for (const name of bareNamesOf({ provider: provider ?? '', upstream_model: row.upstreamModel }))
         put(bare, name, row)
     }
-    return served
+    return sourceRows
   })
   return { ownerId, sources, rows, exact, alias, bare, local }
 }
@@ -65,19 +65,19 @@ const ownLocal = ({ own }: Reach): LocalOffer[] =>
   own.flatMap(({ local }) => local.filter(({ machine }) => machine.owned))
 /** A shared computer can't shadow the caller's models. */
 function ownByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
-  const known = ownNames.get(reach)
-  if (known !== undefined) return known
-  const named = byName(ownLocal(reach))
-  ownNames.set(reach, named)
-  return named
+  const cachedOffers = ownNames.get(reach)
+  if (cachedOffers !== undefined) return cachedOffers
+  const offersByName = byName(ownLocal(reach))
+  ownNames.set(reach, offersByName)
+  return offersByName
 }
 
 export function localByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
-  const known = localNames.get(reach)
-  if (known !== undefined) return known
-  const named = byName(localIn(reach))
-  localNames.set(reach, named)
-  return named
+  const cachedOffers = localNames.get(reach)
+  if (cachedOffers !== undefined) return cachedOffers
+  const offersByName = byName(localIn(reach))
+  localNames.set(reach, offersByName)
+  return offersByName
 }
 
 /**
@@ -88,20 +88,20 @@ export function resolve(reach: Reach, model: string): readonly Row[] {
   const { own, instance, further } = reach
   const local = localNamed(reach, model)
   if (local.length > 0) return local
-  const named = [
-    ...first(own, (owned) => owned.exact.get(model) ?? owned.alias.get(model)),
+  const namedRows = [
+    ...first(own, (ownerOffers) => ownerOffers.exact.get(model) ?? ownerOffers.alias.get(model)),
     ...mappedTo(ownLocal(reach), model, 'own'),
     ...(instance.exact.get(model) ?? instance.alias.get(model) ?? none),
   ]
-  if (named.length > 0) return named
+  if (namedRows.length > 0) return namedRows
   const name = plainName(model)
-  const called = [...first(own, (owned) => owned.bare.get(name)), ...(instance.bare.get(name) ?? none)]
-  if (called.length > 0) return called
-  const apart = first(further, (owned) => owned.exact.get(model))
+  const bareRows = [...first(own, (ownerOffers) => ownerOffers.bare.get(name)), ...(instance.bare.get(name) ?? none)]
+  if (bareRows.length > 0) return bareRows
+  const apart = first(further, (ownerOffers) => ownerOffers.exact.get(model))
   if (apart.length > 0) return apart
-  const lent = mappedTo(localIn(reach), model, 'all')
-  if (lent.length > 0) return lent
-  const others = first(further, (owned) => owned.bare.get(name))
+  const sharedRows = mappedTo(localIn(reach), model, 'all')
+  if (sharedRows.length > 0) return sharedRows
+  const others = first(further, (ownerOffers) => ownerOffers.bare.get(name))
   return others.length > 0 ? others : localNamed(reach, `local/${model}`)
 }
 
@@ -112,10 +112,10 @@ function localNamed(reach: Reach, model: string): readonly Row[] {
 
 function first(
   all: readonly OwnerOffers[],
-  rowsIn: (owned: OwnerOffers) => readonly Row[] | undefined,
+  rowsIn: (ownerOffers: OwnerOffers) => readonly Row[] | undefined,
 ): readonly Row[] {
-  for (const owned of all) {
-    const rows = rowsIn(owned)
+  for (const ownerOffers of all) {
+    const rows = rowsIn(ownerOffers)
     if (rows) return rows
   }
   return none

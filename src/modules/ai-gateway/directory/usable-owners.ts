@@ -15,20 +15,20 @@ export interface UsableOwners {
  */
 export function usableOwnersOf(principal: Principal): UsableOwners {
   const { accountId, personalWorkspaceId, credential, memberships } = principal
-  const bound = credential.kind === 'session' ? null : credential.workspaceId
+  const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
   const usable = (id: Id): boolean => {
     const membership = membershipIn(principal, id)
     return membership !== null && mayRun(membership)
   }
   const personal = usable(personalWorkspaceId) ? [personalWorkspaceId] : []
-  if (bound === null)
+  if (boundWorkspaceId === null)
     return {
       own: [accountId, ...personal],
       // Oldest first, so joining a workspace changes nothing.
       further: [...memberships.keys()].filter((id) => id !== personalWorkspaceId && usable(id)).toSorted(),
     }
-  if (bound === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
-  const there = usable(bound) ? [bound] : []
+  if (boundWorkspaceId === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
+  const there = usable(boundWorkspaceId) ? [boundWorkspaceId] : []
   return { own: credential.kind === 'server' && credential.ownToo ? [...there, accountId] : there, further: [] }
 }
 

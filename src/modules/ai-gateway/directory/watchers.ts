@@ -3,16 +3,16 @@ import type { Id } from '#core/ids.ts'
 
 const nothing = (): void => {}
 
-interface Watched {
+interface Watcher {
   id: Id
-  gone: () => void
+  onRemoved: () => void
 }
 
 export class Watchers {
   /** Endpoints with requests in progress. */
   inUse: () => Iterable<EndpointUse> = () => []
   readonly #ownerOf = new WeakMap<ProviderEndpoint, Id>()
-  readonly #byOwner = new Map<Id, Set<Watched>>()
+  readonly #byOwner = new Map<Id, Set<Watcher>>()
   readonly #serving: (ownerId: Id) => Promise<ReadonlySet<Id>>
 
   /** `serving`: returns the owner's serving endpoints. If it throws, no watcher is called. */
@@ -29,12 +29,12 @@ export class Watchers {
     return this.#ownerOf.get(endpoint)
   }
 
-  add(endpoint: ProviderEndpoint, gone: () => void): Disposable {
+  add(endpoint: ProviderEndpoint, onRemoved: () => void): Disposable {
     const ownerId = this.#ownerOf.get(endpoint)
     if (ownerId === undefined) return { [Symbol.dispose]: nothing }
-    const watching = this.#byOwner.get(ownerId) ?? new Set<Watched>()
+    const watching = this.#byOwner.get(ownerId) ?? new Set<Watcher>()
     this.#byOwner.set(ownerId, watching)
-    const entry = { id: endpoint.id, gone }
+    const entry = { id: endpoint.id, gone: onRemoved }
     watching.add(entry)
     // The endpoint may have been removed before it was watched.
     void this.#tell(ownerId, [entry])
@@ -53,15 +53,16 @@ export class Watchers {
     if (watching.length > 0) void this.#tell(ownerId, watching)
   }
 
-  #usedOf(ownerId: Id): Watched[] {
-    const used: Watched[] = []
+  #usedOf(ownerId: Id): Watcher[] {
+    const activeWatchers: Watcher[] = []
     for (const use of this.inUse())
-      if (this.#ownerOf.get(use.endpoint) === ownerId) used.push({ id: use.endpoint.id, gone: () => use.gone() })
-    return used
+      if (this.#ownerOf.get(use.endpoint) === ownerId)
+        activeWatchers.push({ id: use.endpoint.id, onRemoved: () => use.gone() })
+    return activeWatchers
   }
 
-  async #tell(ownerId: Id, watching: readonly Watched[]): Promise<void> {
+  async #tell(ownerId: Id, watching: readonly Watcher[]): Promise<void> {
     const serving = await this.#serving(ownerId).catch(() => null)
-    if (serving !== null) for (const one of watching) if (!serving.has(one.id)) one.gone()
+    if (serving !== null) for (const one of watching) if (!serving.has(one.id)) one.onRemoved()
   }
 }

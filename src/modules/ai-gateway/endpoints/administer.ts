@@ -26,10 +26,10 @@ export function administers(ctx: Context, owner: Id): boolean {
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 
-export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
+export function ownerFor(ctx: Context, workspaceId: Id | null, instance: boolean): Owner {
   const { principal } = ctx
   if (instance) {
-    if (asked !== null)
+    if (workspaceId !== null)
       refuse('invalid_parameter', {
         param: 'workspace_id',
         message: 'An instance endpoint can’t belong to a workspace. Leave out `workspace_id`.',
@@ -42,7 +42,7 @@ export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Own
     return { owner_id: INSTANCE, account_id: null, workspace_id: null }
   }
   const id =
-    asked ??
+    workspaceId ??
     (reachesWholeAccount(ctx) || principal.credential.kind === 'session' ? null : principal.credential.workspaceId)
   if (id === null) return { owner_id: principal.accountId, account_id: principal.accountId, workspace_id: null }
   const membership =

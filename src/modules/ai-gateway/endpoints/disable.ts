@@ -6,8 +6,8 @@ import type { Span } from '#core/time.ts'
 import { endpointStore } from '../store.ts'
 
 /** Disables endpoints created while someone else had control of the account. Returns their number. */
-export async function disableEndpointsOf(db: Db, accountId: Id, made: Span): Promise<number> {
-  const rows = await endpointStore.disableOf(db, accountId, made)
+export async function disableEndpointsOf(db: Db, accountId: Id, period: Span): Promise<number> {
+  const rows = await endpointStore.disableOf(db, accountId, period)
   await rightsChanged(db, [...new Set(rows.map(({ owner_id }) => owner_id))])
   const events = rows.map(({ id, slug, name, workspace_id }) => ({
     type: 'provider_endpoint.updated',

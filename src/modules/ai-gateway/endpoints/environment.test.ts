@@ -23,8 +23,8 @@ test('OLLAMA_HOST is parsed like Ollama does', () => {
 
 test('every key that adds an instance provider is a documented setting, and the reverse', () => {
   const variables = presets.flatMap(({ env }) => (env === null ? [] : [`${env}_API_KEY`, `${env}_BASE_URL`]))
-  const known = settings
+  const settingKeys = settings
     .map(({ name }) => name)
     .filter((name) => /_BASE_URL$|_API_KEY$/.test(name) && !/^(BRAVE|TAVILY)_/.test(name))
-  assert.deepEqual(known.toSorted(), variables.toSorted())
+  assert.deepEqual(settingKeys.toSorted(), variables.toSorted())
 })

@@ -56,9 +56,9 @@ function fromPreset(
 ): Source | null {
   const apiKey = env === null ? undefined : environment[`${env}_API_KEY`]?.trim()
   if (!apiKey) return null
-  const given = environment[`${env}_BASE_URL`]?.trim() || base_url
+  const configuredUrl = environment[`${env}_BASE_URL`]?.trim() || base_url
   try {
-    const baseUrl = checkBaseUrl(given ?? '', shape, null)
+    const baseUrl = checkBaseUrl(configuredUrl ?? '', shape, null)
     return instanceSource('environment', { slug: id, name, shape, baseUrl, apiKey, preset: id }, at)
   } catch {
     log.warn({ variable: `${env}_BASE_URL` }, 'an instance provider has an invalid URL and is ignored')
@@ -68,12 +68,12 @@ function fromPreset(
 
 /** The address to probe for Ollama, or null. As in Ollama's own clients, scheme and port are optional. */
 export function ollamaAddress(words: string | undefined): string | null {
-  const given = words?.trim() ?? ''
-  if (given === 'off') return null
-  if (given === '') return 'http://127.0.0.1:11434'
-  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
+  const value = words?.trim() ?? ''
+  if (value === 'off') return null
+  if (value === '') return 'http://127.0.0.1:11434'
+  const url = URL.parse(/^https?:\/\//.test(value) ? value : `http://${value}`)
   if (url === null) return null
-  const port = /:\d+\/?$/.test(given) ? '' : url.protocol === 'http:' && !given.startsWith('http') ? ':11434' : ''
+  const port = /:\d+\/?$/.test(value) ? '' : url.protocol === 'http:' && !value.startsWith('http') ? ':11434' : ''
   // Wildcard listen addresses can't be connected to.
   const host =
     url.hostname === '0.0.0.0' || url.hostname === '[::]' ? `127.0.0.1${url.port && `:${url.port}`}` : url.host

@@ -9,18 +9,18 @@ let house: House
 let server: TestServer
 let alice: Person
 let bob: Person
-let logged: string[]
+let logLines: string[]
 
 before(async () => {
   house = await openHouse()
-  ;({ server, alice, bob, logged } = house)
+  ;({ server, alice, bob, logged: logLines } = house)
 })
 after(() => house[Symbol.asyncDispose]())
 
 const isOpenAI = ({ slug }: { slug: string }): boolean => slug === 'openai'
 
 /** Waits until an operation ends. */
-async function ended(who: Caller, id: string) {
+async function waitForEnd(who: Caller, id: string) {
   for (;;) {
     const { body } = await who.get(`/operations/${id}/await?timeout_seconds=10`)
     if (!['queued', 'running'].includes(body.data.status)) return body
@@ -31,9 +31,9 @@ test('a vendor that requires a key can’t be added without one, and the key can
   const nora = await server.person('Nora')
   const place = { base_url: 'https://vendor.example/v1' }
   for (const preset of ['openai', 'anthropic', 'google', 'azure', 'bedrock', 'vertex']) {
-    const refused = await nora.post(at, { preset, ...(['azure', 'bedrock', 'vertex'].includes(preset) && place) })
-    const { code, param, message } = refused.body.error
-    assert.deepEqual([refused.status, code, param], [400, 'missing_parameter', 'api_key'])
+    const refusal = await nora.post(at, { preset, ...(['azure', 'bedrock', 'vertex'].includes(preset) && place) })
+    const { code, param, message } = refusal.body.error
+    assert.deepEqual([refusal.status, code, param], [400, 'missing_parameter', 'api_key'])
     assert.match(message, new RegExp(`^The preset \`${preset}\` requires a key. Send \`api_key\`, or `))
   }
   // Another vendor's header isn't a key here.
@@ -47,12 +47,12 @@ test('a vendor that requires a key can’t be added without one, and the key can
   const bare = await nora.patch(`${at}/${byHeader.id}`, { headers: {} })
   assert.deepEqual([bare.status, bare.body.error.param], [400, 'api_key'])
   assert.equal((await nora.patch(`${at}/${byHeader.id}`, { headers: {}, api_key: 'sk-0123456789' })).status, 200)
-  const taken = await nora.patch(`${at}/${byHeader.id}`, { api_key: null })
-  assert.deepEqual([taken.status, taken.body.error.param], [400, 'api_key'])
+  const removal = await nora.patch(`${at}/${byHeader.id}`, { api_key: null })
+  assert.deepEqual([removal.status, removal.body.error.param], [400, 'api_key'])
   assert.equal((await nora.get(`${at}/${byHeader.id}`)).body.data.has_api_key, true)
 
-  const proxied = { preset: 'openai', slug: 'moved', base_url: 'https://moved.example/v1' }
-  const { id } = (await nora.post(at, proxied)).body.data
+  const proxyEndpoint = { preset: 'openai', slug: 'moved', base_url: 'https://moved.example/v1' }
+  const { id } = (await nora.post(at, proxyEndpoint)).body.data
   const garbage = await nora.patch(`${at}/${id}`, { base_url: 'garbage' })
   assert.deepEqual([garbage.status, garbage.body.error.param], [400, 'base_url'])
   const back = await nora.patch(`${at}/${id}`, { base_url: 'https://api.openai.com/v1' })
@@ -72,25 +72,25 @@ test('a vendor that requires a key can’t be added without one, and the key can
 
 test('a stored endpoint without its required key serves nothing and shows why until a key is added', async () => {
   const olga = await server.person('Olga')
-  const made = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789', test: false })).body.data
-  assert.deepEqual([made.status, made.status_reason], ['untested', null])
-  const deployed = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k', test: false }
-  const azure = (await olga.post(at, deployed)).body.data
+  const endpoint = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789', test: false })).body.data
+  assert.deepEqual([endpoint.status, endpoint.status_reason], ['untested', null])
+  const azureEndpoint = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k', test: false }
+  const azure = (await olga.post(at, azureEndpoint)).body.data
   // As older versions stored them.
   const { pool } = server.app.engine.postgres
   await pool.query('update provider_endpoints set sealed_key = null, api_key_last4 = null where id = any($1)', [
-    [made.id, azure.id],
+    [endpoint.id, azure.id],
   ])
-  for (const { id, name } of [made, azure]) {
-    const renamed = await olga.patch(`${at}/${id}`, { name: `${name}, old` })
-    const { status, status_reason, enabled } = renamed.body.data
-    assert.deepEqual([renamed.status, status, enabled], [200, 'needs_key', true])
+  for (const { id, name } of [endpoint, azure]) {
+    const renameResponse = await olga.patch(`${at}/${id}`, { name: `${name}, old` })
+    const { status, status_reason, enabled } = renameResponse.body.data
+    assert.deepEqual([renameResponse.status, status, enabled], [200, 'needs_key', true])
     assert.match(status_reason, /^The preset `(openai|azure)` requires a key. Send `api_key`, or /)
     const { ok, error, models_count } = (await olga.post(`${at}/${id}/test`)).body.data
     assert.deepEqual([ok, error, models_count], [false, status_reason, null])
   }
-  const listed = (await olga.get(at)).body.data.map(({ status }: { status: string }) => status)
-  assert.deepEqual(listed, ['needs_key', 'needs_key'])
+  const statuses = (await olga.get(at)).body.data.map(({ status }: { status: string }) => status)
+  assert.deepEqual(statuses, ['needs_key', 'needs_key'])
   assert.deepEqual((await olga.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
   assert.deepEqual(
     (await slugs(olga)).filter((slug) => slug.startsWith('openai/')),
@@ -99,40 +99,44 @@ test('a stored endpoint without its required key serves nothing and shows why un
   assert.equal((await olga.post('/inference/text', hello('openai/gpt-4o'))).status, 404)
   assert.equal((await olga.post('/inference/text', hello('azure/mine'))).status, 404)
 
-  const off = await olga.patch(`${at}/${made.id}`, { enabled: false })
+  const off = await olga.patch(`${at}/${endpoint.id}`, { enabled: false })
   assert.deepEqual([off.status, off.body.data.status], [200, 'disabled'])
-  const given = (await olga.patch(`${at}/${made.id}`, { enabled: true, api_key: 'sk-0123456789', test: false })).body
-    .data
-  assert.deepEqual([given.status, given.status_reason], ['untested', null])
+  const keyedEndpoint = (
+    await olga.patch(`${at}/${endpoint.id}`, { enabled: true, api_key: 'sk-0123456789', test: false })
+  ).body.data
+  assert.deepEqual([keyedEndpoint.status, keyedEndpoint.status_reason], ['untested', null])
   assert.ok((await slugs(olga)).some((slug) => slug.startsWith('openai/')))
 })
 
 test('an endpoint whose key can’t be decrypted serves nothing and shows why until the key is entered again', async () => {
   const pia = await server.person('Pia')
-  const made = (
+  const endpoint = (
     await pia.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' }, test: false })
   ).body.data
   const { pool } = server.app.engine.postgres
-  const sealed = 'update provider_endpoints set sealed_key = $2, sealed_headers = $2 where id = $1'
-  await pool.query(sealed, [made.id, 'xx'])
-  const again = async (body: object) => (await pia.patch(`${at}/${made.id}`, { ...body, test: false })).body.data
-  const renamed = await again({ name: 'Old' })
-  for (const { status, status_reason } of [renamed, ...(await pia.get(at)).body.data])
+  const sealStatement = 'update provider_endpoints set sealed_key = $2, sealed_headers = $2 where id = $1'
+  await pool.query(sealStatement, [endpoint.id, 'xx'])
+  const again = async (body: object) => (await pia.patch(`${at}/${endpoint.id}`, { ...body, test: false })).body.data
+  const renamedEndpoint = await again({ name: 'Old' })
+  for (const { status, status_reason } of [renamedEndpoint, ...(await pia.get(at)).body.data])
     assert.deepEqual(
       [status, status_reason],
       ['unreadable_key', 'The key can’t be decrypted with this instance’s root keys. Enter it again.'],
     )
-  const tested = await pia.post(`${at}/${made.id}/test`)
-  assert.deepEqual([tested.status, tested.body.data?.ok, tested.body.data?.error], [200, false, renamed.status_reason])
+  const testResult = await pia.post(`${at}/${endpoint.id}/test`)
+  assert.deepEqual(
+    [testResult.status, testResult.body.data?.ok, testResult.body.data?.error],
+    [200, false, renamedEndpoint.status_reason],
+  )
   assert.deepEqual((await pia.get('/ai-gateway/providers?limit=100')).body.data.filter(isOpenAI), [])
 
-  const keyed = await again({ api_key: 'sk-0123456789' })
+  const keyedEndpoint = await again({ api_key: 'sk-0123456789' })
   assert.deepEqual(
-    [keyed.status, keyed.status_reason.startsWith('The headers can’t be decrypted')],
+    [keyedEndpoint.status, keyedEndpoint.status_reason.startsWith('The headers can’t be decrypted')],
     ['unreadable_key', true],
   )
-  const given = await again({ headers: {} })
-  assert.deepEqual([given.status, given.status_reason], ['untested', null])
+  const restoredEndpoint = await again({ headers: {} })
+  assert.deepEqual([restoredEndpoint.status, restoredEndpoint.status_reason], ['untested', null])
   assert.ok((await slugs(pia)).some((slug) => slug.startsWith('openai/')))
 })
 
@@ -157,8 +161,8 @@ test('a user’s key is never sent to another user’s endpoint or to another ad
     await bob.delete(`${at}/${mine.id}`),
   ])
     assert.equal(answer.status, 404)
-  const moved = await alice.patch(`${at}/${mine.id}`, { base_url: `${his.origin}/v1` })
-  assert.deepEqual([moved.status, moved.body.error.param], [400, 'api_key'])
+  const moveResponse = await alice.patch(`${at}/${mine.id}`, { base_url: `${his.origin}/v1` })
+  assert.deepEqual([moveResponse.status, moveResponse.body.error.param], [400, 'api_key'])
   const samePlace = await alice.patch(`${at}/${mine.id}`, { base_url: `${hers.origin}/v1/`, name: 'Renamed' })
   assert.deepEqual(
     [samePlace.status, samePlace.body.data.name, samePlace.body.data.has_api_key],
@@ -180,8 +184,8 @@ test('a key bound to one workspace can’t use its owner’s other endpoints', a
   assert.ok(!(await slugs(key)).includes('private/gpt-4o'))
   assert.equal((await key.post('/inference/text', hello('private/gpt-4o'))).status, 404)
   assert.deepEqual((await key.get(at)).body.data, [])
-  const made = await bring(key, vendor, 'shared')
-  assert.equal(made.workspace_id, team.id)
+  const endpoint = await bring(key, vendor, 'shared')
+  assert.equal(endpoint.workspace_id, team.id)
   assert.equal((await key.post('/inference/text', hello('shared/gpt-4o'))).status, 200)
   assert.equal(
     (await key.post(at, { slug: 'x', shape: 'openai-chat', base_url: 'https://example.com/v1', instance: true }))
@@ -201,16 +205,16 @@ test('background work started with such a key can’t use them either', async ()
   const team = (await erin.post('/workspaces', { name: 'Behind' })).body.data
   const key = await erin.key({ workspace_id: team.id })
   const { data: operation } = (await key.post('/inference/text', hello('twice/gpt-4o', { background: true }))).body
-  const { data } = await ended(key, operation.id)
+  const { data } = await waitForEnd(key, operation.id)
   assert.equal(data.status, 'succeeded', JSON.stringify(data.error))
-  const asked = ({ requests }: Vendor) => requests.filter(({ path }) => path === '/v1/chat/completions').length
-  assert.deepEqual([asked(hers), asked(everybodys)], [0, 1])
+  const countRequests = ({ requests }: Vendor) => requests.filter(({ path }) => path === '/v1/chat/completions').length
+  assert.deepEqual([countRequests(hers), countRequests(everybodys)], [0, 1])
   const chat = (await key.post('/chats', { title: 'Behind', model: 'twice/gpt-4o' })).body.data
   assert.equal((await key.post(`/chats/${chat.id}/messages`, { content: 'hello' })).status, 200)
-  assert.deepEqual([asked(hers), asked(everybodys)], [0, 2])
+  assert.deepEqual([countRequests(hers), countRequests(everybodys)], [0, 2])
   // Unrestricted, she uses her own endpoint first, in that workspace too.
   assert.equal((await erin.post('/inference/text', hello('twice/gpt-4o', { workspace_id: team.id }))).status, 200)
-  assert.deepEqual([asked(hers), asked(everybodys)], [1, 2])
+  assert.deepEqual([countRequests(hers), countRequests(everybodys)], [1, 2])
   await alice.delete(`${at}/${instance.id}`)
   await erin.delete(`${at}/${own.id}`)
 })
@@ -245,7 +249,7 @@ test('keys never appear in the database, the log or a response, even if the prov
     [200, 200, 200, 200, 400, 502, 400],
   )
   for (const { text } of answers) assert.ok(!text.includes(canary), text)
-  assert.ok(logged.length > 0 && !logged.join('').includes(canary))
+  assert.ok(logLines.length > 0 && !logLines.join('').includes(canary))
   const { pool } = server.app.engine.postgres
   await server.app.engine.ledger.flush()
   const { rows: tables } = await pool.query<{ name: string }>(
@@ -262,9 +266,9 @@ test('rotating the root key reseals stored keys, after which the old root key ca
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'sealed')
   const { pool } = server.app.engine.postgres
-  const sealed = async () =>
+  const readSealed = async () =>
     (await pool.query(`select sealed_key from provider_endpoints where slug = 'sealed'`)).rows[0].sealed_key as string
-  const before = await sealed()
+  const before = await readSealed()
   const newest = 'another root key of the tests, of 32 characters'
   const options = { database: server.database, environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } }
   const callAt = async (origin: string) =>
@@ -279,8 +283,8 @@ test('rotating the root key reseals stored keys, after which the old root key ca
     await using rotating = await testServer({ ...options, rootKeys: [newest, testRootKey] })
     assert.equal(await callAt(rotating.origin), 200)
   }
-  const after = await sealed()
+  const after = await readSealed()
   assert.notEqual(after.split(':')[1], before.split(':')[1])
-  await using rotated = await testServer({ ...options, rootKeys: [newest] })
-  assert.equal(await callAt(rotated.origin), 200)
+  await using rotatedServer = await testServer({ ...options, rootKeys: [newest] })
+  assert.equal(await callAt(rotatedServer.origin), 200)
 })

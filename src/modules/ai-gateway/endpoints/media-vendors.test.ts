@@ -69,19 +69,19 @@ for (const { preset, base, header, answers, models } of vendors)
     const key = await alice.key()
     const place = { base_url: vendor.origin + base, api_key: SECRET }
     for (const more of [{ preset }, { shape: preset, slug: 'own', name: 'Own' }]) {
-      const added = await alice.post(at, { ...place, ...more, models: [{ id: 'a/model' }] })
-      assert.equal(added.status, 201, added.text)
-      const { id, shape, slug } = added.body.data
+      const response = await alice.post(at, { ...place, ...more, models: [{ id: 'a/model' }] })
+      assert.equal(response.status, 201, response.text)
+      const { id, shape, slug } = response.body.data
       assert.equal(shape, preset)
-      const tested = (await alice.post(`${at}/${id}/test`)).body.data
-      assert.deepEqual([tested.ok, tested.error, tested.models_count], [true, null, 1])
+      const testResult = (await alice.post(`${at}/${id}/test`)).body.data
+      assert.deepEqual([testResult.ok, testResult.error, testResult.models_count], [true, null, 1])
 
       const chat = { model: `${slug}/a/model`, messages: [{ role: 'user', content: 'hello' }] }
       const before = vendor.got.length
-      const refused = await key.post('/compat-a/v1/chat/completions', chat)
+      const refusal = await key.post('/compat-a/v1/chat/completions', chat)
       const native = await alice.post('/inference/text', chat)
-      assert.deepEqual([refused.status, native.status], [400, 400], refused.text + native.text)
-      assert.deepEqual([refused.body.error.code, native.body.error.code], ['unsupported_model', 'unsupported_model'])
+      assert.deepEqual([refusal.status, native.status], [400, 400], refusal.text + native.text)
+      assert.deepEqual([refusal.body.error.code, native.body.error.code], ['unsupported_model', 'unsupported_model'])
       assert.equal(vendor.got.length, before, 'nothing was sent')
 
       assert.equal((await alice.patch(`${at}/${id}`, { api_key: 'another-key' })).status, 200)
@@ -90,8 +90,8 @@ for (const { preset, base, header, answers, models } of vendors)
       assert.ok(!JSON.stringify(wrong).includes('another-key'))
     }
     if (models === null) return
-    const listed = await alice.post(at, { ...place, preset, slug: 'listed' })
-    await alice.post(`${at}/${listed.body.data.id}/test`)
+    const presetResponse = await alice.post(at, { ...place, preset, slug: 'listed' })
+    await alice.post(`${at}/${presetResponse.body.data.id}/test`)
     const slugs = (await alice.get('/audio/models?limit=100')).body.data.map(({ slug }: { slug: string }) => slug)
     for (const model of models) assert.ok(slugs.includes(`listed/${model}`), `${model} of ${slugs.join(', ')}`)
   })
@@ -99,9 +99,9 @@ for (const { preset, base, header, answers, models } of vendors)
 test('a media vendor can’t be added without a key', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const refused = await alice.post(at, { preset: 'elevenlabs' })
-  assert.deepEqual([refused.status, refused.body.error.param], [400, 'api_key'])
-  assert.match(refused.body.error.message, /`xi-api-key` in `headers`/)
+  const refusal = await alice.post(at, { preset: 'elevenlabs' })
+  assert.deepEqual([refusal.status, refusal.body.error.param], [400, 'api_key'])
+  assert.match(refusal.body.error.message, /`xi-api-key` in `headers`/)
 })
 
 const nowhere = { DEEPGRAM_BASE_URL: 'http://127.0.0.1:9/v1', BFL_BASE_URL: 'http://127.0.0.1:9/v1' }
@@ -110,6 +110,6 @@ test('a media vendor’s key in the environment adds an instance provider', asyn
   await using server = await testServer({ environment: { DEEPGRAM_API_KEY: SECRET, BFL_API_KEY: SECRET, ...nowhere } })
   const alice = await server.person('Alice')
   const { data } = (await alice.get('/ai-gateway/providers?limit=100')).body
-  const named = data.map(({ slug }: { slug: string }) => slug)
-  assert.ok(named.includes('deepgram') && named.includes('black-forest-labs'), named.join(', '))
+  const slugs = data.map(({ slug }: { slug: string }) => slug)
+  assert.ok(slugs.includes('deepgram') && slugs.includes('black-forest-labs'), slugs.join(', '))
 })

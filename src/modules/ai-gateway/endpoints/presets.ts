@@ -36,26 +36,27 @@ export const presets: readonly Preset[] = everyProvider.map(
 const byId = new Map(presets.map((preset) => [preset.id, preset]))
 export const presetOf = (id: string | null): Preset | null => (id === null ? null : (byId.get(id) ?? null))
 
-type Keyed = Pick<EndpointRow, 'preset' | 'base_url' | 'sealed_key' | 'header_names'>
+type KeyFields = Pick<EndpointRow, 'preset' | 'base_url' | 'sealed_key' | 'header_names'>
 
 /** Whether the endpoint has the key its vendor requires. Another server at `base_url` may not require one. */
-export function hasKey({ preset, base_url, sealed_key, header_names }: Keyed): boolean {
-  const known = presetOf(preset)
-  if (known?.needs_key !== true || sealed_key !== null) return true
+export function hasKey({ preset, base_url, sealed_key, header_names }: KeyFields): boolean {
+  const definition = presetOf(preset)
+  if (definition?.needs_key !== true || sealed_key !== null) return true
   // Presets without a URL are customer-specific gateways, whose headers vary.
-  if (known.base_url === null) return header_names.length > 0
+  if (definition.base_url === null) return header_names.length > 0
   return (
-    originOf(known.base_url) !== originOf(base_url) || known.key_headers.some((name) => header_names.includes(name))
+    originOf(definition.base_url) !== originOf(base_url) ||
+    definition.key_headers.some((name) => header_names.includes(name))
   )
 }
 
 /** Refuses an endpoint without a key: it would claim the vendor's model names and fail every request. */
-export function checkHasKey(endpoint: Keyed): void {
+export function checkHasKey(endpoint: KeyFields): void {
   const message = whyKeyless(endpoint)
   if (message !== null) refuse('missing_parameter', { param: 'api_key', message })
 }
 
-export function whyKeyless(endpoint: Keyed): string | null {
+export function whyKeyless(endpoint: KeyFields): string | null {
   if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!
   const names = key_headers.map((name) => `\`${name}\``).join(' or ')

@@ -12,7 +12,7 @@ export const REFRESH_MS = 30_000
 const STALE_MS = 300_000
 const MOST = 10_000
 
-interface Known {
+interface CachedList {
   models: readonly ListedModel[] | null
   failure: AskFailed | null
   failures: number
@@ -20,67 +20,67 @@ interface Known {
   running: Promise<void> | null
 }
 
-type Heard = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
+type ResultListener = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
 
 export class KnownLists {
-  readonly #known = new Map<string, Known>()
+  readonly #lists = new Map<string, CachedList>()
   readonly #outbound: Outbound
   readonly #log: Log
-  readonly #changed: (ownerId: Id) => void
-  readonly #heard: Heard
+  readonly #onChange: (ownerId: Id) => void
+  readonly #onResult: ResultListener
 
-  constructor(outbound: Outbound, log: Log, changed: (ownerId: Id) => void, heard: Heard) {
+  constructor(outbound: Outbound, log: Log, onChange: (ownerId: Id) => void, onResult: ResultListener) {
     this.#outbound = outbound
     this.#log = log
-    this.#changed = changed
-    this.#heard = heard
+    this.#onChange = onChange
+    this.#onResult = onResult
   }
 
   of(source: Source): readonly ListedModel[] | null {
-    return this.#known.get(keyOf(source))?.models ?? null
+    return this.#lists.get(keyOf(source))?.models ?? null
   }
 
   whyUnknown(source: Source): AskFailed | null {
-    const known = this.#known.get(keyOf(source))
-    return known === undefined || known.models !== null ? null : known.failure
+    const cachedList = this.#lists.get(keyOf(source))
+    return cachedList === undefined || cachedList.models !== null ? null : cachedList.failure
   }
 
   askSilent(source: Source, timeoutMs: number): Promise<void> {
-    const failures = this.#known.get(keyOf(source))?.failures ?? 0
+    const failures = this.#lists.get(keyOf(source))?.failures ?? 0
     return this.ask(source, timeoutMs, failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, 500 * 2 ** failures))
   }
 
   wasAsked(source: Source): boolean {
-    return this.#known.has(keyOf(source))
+    return this.#lists.has(keyOf(source))
   }
 
   /** Skipped within `again` ms of the last request. Never throws: a failing provider keeps its previous list. */
   ask(source: Source, timeoutMs: number, again = REFRESH_MS): Promise<void> {
     const key = keyOf(source)
-    const known = this.#known.get(key)
-    if (known?.running) return known.running
-    if (known && performance.now() - known.at < again) return Promise.resolve()
-    if (this.#known.size >= MOST) this.#known.clear()
-    const entry: Known = {
-      models: known?.models ?? null,
-      failure: known?.failure ?? null,
-      failures: known?.failures ?? 0,
+    const cachedList = this.#lists.get(key)
+    if (cachedList?.running) return cachedList.running
+    if (cachedList && performance.now() - cachedList.at < again) return Promise.resolve()
+    if (this.#lists.size >= MOST) this.#lists.clear()
+    const entry: CachedList = {
+      models: cachedList?.models ?? null,
+      failure: cachedList?.failure ?? null,
+      failures: cachedList?.failures ?? 0,
       at: performance.now(),
       running: null,
     }
-    this.#known.set(key, entry)
+    this.#lists.set(key, entry)
     const startedAt = performance.now()
     const askFor = source.from === 'discovered' ? askDiscovered : fetchModels
     entry.running = askFor(this.#outbound, source.endpoint, timeoutMs)
       .then((models) => {
-        this.#heard(source, { latencyMs: Math.round(performance.now() - startedAt), models: models.length })
+        this.#onResult(source, { latencyMs: Math.round(performance.now() - startedAt), models: models.length })
         this.#learn(source, entry, models)
       })
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
         entry.failure = error instanceof AskFailed ? error : new AskFailed('It can’t be tested.')
         entry.failures += 1
-        this.#heard(source, entry.failure)
+        this.#onResult(source, entry.failure)
         this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')
         if (source.from === 'discovered') this.#learn(source, entry, null)
       })
@@ -92,23 +92,23 @@ export class KnownLists {
   }
 
   learn(source: Source, models: readonly ListedModel[]): void {
-    const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
-    this.#known.set(keyOf(source), entry)
+    const entry: CachedList = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
+    this.#lists.set(keyOf(source), entry)
     this.#learn(source, entry, models)
   }
 
   refresh(source: Source, timeoutMs: number): void {
-    const known = this.#known.get(keyOf(source))
-    if (known && performance.now() - known.at > (known.models === null ? REFRESH_MS : STALE_MS))
+    const cachedList = this.#lists.get(keyOf(source))
+    if (cachedList && performance.now() - cachedList.at > (cachedList.models === null ? REFRESH_MS : STALE_MS))
       void this.ask(source, timeoutMs)
   }
 
-  #learn(source: Source, entry: Known, models: readonly ListedModel[] | null): void {
+  #learn(source: Source, entry: CachedList, models: readonly ListedModel[] | null): void {
     const before = JSON.stringify(entry.models)
     entry.models = models
     entry.failure = null
     entry.failures = 0
-    if (JSON.stringify(models) !== before) this.#changed(source.ownerId)
+    if (JSON.stringify(models) !== before) this.#onChange(source.ownerId)
   }
 }
 

@@ -35,9 +35,9 @@ export async function fetchModels(
   timeoutMs?: number,
 ): Promise<ListedModel[]> {
   if (quirksOwner(endpoint)?.lists === false) return []
-  const listed = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
+  const providerModels = await listOf(outbound, endpoint, timeoutMs === undefined ? {} : { timeoutMs })
   const byId = new Map(
-    listed.filter(({ id }) => id !== '' && id.length <= LONGEST_ID).map((model) => [model.id, model]),
+    providerModels.filter(({ id }) => id !== '' && id.length <= LONGEST_ID).map((model) => [model.id, model]),
   )
   return [...byId.values()]
 }
@@ -129,10 +129,10 @@ const anthropicModel = (row: Json): ListedModel => ({
   createdAt: instant(row.created_at),
 })
 
-const mediaModel = (kind: Kind, id: unknown, called: unknown): ListedModel => ({
+const mediaModel = (kind: Kind, id: unknown, displayName: unknown): ListedModel => ({
   kind,
   id: text(id) ?? '',
-  name: name(called),
+  name: name(displayName),
   contextLength: null,
   maxOutputTokens: null,
   capabilities: [],
@@ -200,21 +200,21 @@ async function showOllama(
   const id = text(row.model) ?? text(row.name) ?? ''
   const timeoutMs = Math.ceil(until - performance.now())
   // A model without details is still usable.
-  const shown = (
+  const details = (
     timeoutMs <= 0
       ? {}
       : await getJson(outbound, native(endpoint), '/api/show', { timeoutMs, body: { model: id } }).catch(() => ({}))
   ) as Json
-  const info = (shown.model_info ?? {}) as Json
-  const given = Array.isArray(shown.capabilities) ? (shown.capabilities as unknown[]).map(String) : []
-  const known: Record<string, string> = { tools: 'tools', vision: 'vision', thinking: 'reasoning' }
+  const info = (details.model_info ?? {}) as Json
+  const capabilityNames = Array.isArray(details.capabilities) ? (details.capabilities as unknown[]).map(String) : []
+  const capabilityMap: Record<string, string> = { tools: 'tools', vision: 'vision', thinking: 'reasoning' }
   return {
     id,
     name: name(row.name),
     contextLength: whole(info[`${String(info['general.architecture'])}.context_length`]),
     maxOutputTokens: null,
-    capabilities: given.flatMap((word) => known[word] ?? []),
-    embeds: given.length > 0 && !given.includes('completion'),
+    capabilities: capabilityNames.flatMap((word) => capabilityMap[word] ?? []),
+    embeds: capabilityNames.length > 0 && !capabilityNames.includes('completion'),
     createdAt: instant(row.modified_at),
   }
 }

@@ -160,10 +160,10 @@ test('an Ollama with slow model details delays its model list only briefly', asy
   await once(tarpit, 'listening')
   const base_url = `http://127.0.0.1:${(tarpit.address() as AddressInfo).port}`
   const dave = await server.person('Dave')
-  const made = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
-  assert.equal(made.status, 201, made.text)
-  const found = (await dave.get('/models/search?provider=tarpit')).body
-  assert.equal(found.total_count, models.length, 'they are served all the same')
+  const tarpitResponse = await dave.post(at, { slug: 'tarpit', name: 'Tarpit', shape: 'ollama', base_url })
+  assert.equal(tarpitResponse.status, 201, tarpitResponse.text)
+  const searchBody = (await dave.get('/models/search?provider=tarpit')).body
+  assert.equal(searchBody.total_count, models.length, 'they are served all the same')
 })
 
 test('implausible values in a provider’s model list are ignored', async (t) => {
@@ -187,9 +187,9 @@ test('implausible values in a provider’s model list are ignored', async (t) =>
   await once(liar, 'listening')
   const base_url = `http://127.0.0.1:${(liar.address() as AddressInfo).port}/v1`
   const fay = await server.person('Fay')
-  const made = (await fay.post(at, { slug: 'liar', shape: 'openai-chat', base_url, api_key: 'sk-0123456789' })).body
+  const endpoint = (await fay.post(at, { slug: 'liar', shape: 'openai-chat', base_url, api_key: 'sk-0123456789' })).body
     .data
-  assert.equal((await fay.post(`${at}/${made.id}/test`)).body.data.models_count, 1)
+  assert.equal((await fay.post(`${at}/${endpoint.id}/test`)).body.data.models_count, 1)
   const { items } = (await fay.get('/models/search?provider=liar')).body
   assert.deepEqual(
     items.map((model: Record<string, unknown>) => [model.slug, model.context_length, model.max_output_tokens]),

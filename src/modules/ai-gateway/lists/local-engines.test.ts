@@ -120,9 +120,9 @@ test('local media servers are recognized by their unique responses', async () =>
       : void response.writeHead(404).end(),
   )
   using page = await listening((_, response) => void response.end('<html><title>Another server</title></html>'))
-  const named = `local-ai=${localAi.host},speaches=${speaches.host},kokoro-fastapi=${kokoro.host},stable-diffusion-cpp=${diffusion.host}`
+  const engineAddresses = `local-ai=${localAi.host},speaches=${speaches.host},kokoro-fastapi=${kokoro.host},stable-diffusion-cpp=${diffusion.host}`
   await using server = await testServer({
-    environment: { UK_LOCAL_ENGINES: `${named},whisper-cpp=${whisper.host}` },
+    environment: { UK_LOCAL_ENGINES: `${engineAddresses},whisper-cpp=${whisper.host}` },
   })
   const alice = await server.person('Alice')
   const of = async (path: string): Promise<string[]> =>

@@ -44,8 +44,8 @@ export async function askDiscovered(
     return [openaiModel({ id: model })]
   }
   const { path, beside } = engine.list
-  const listed = await getJson(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
-  const rows = rowsIn(listed, 'data')
+  const response = await getJson(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
+  const rows = rowsIn(response, 'data')
   // Any server may use this port. It's the engine only if every listed model has the engine's mark.
   if (!rows.every((row) => engine.isIts(row))) throw new AskFailed(somebodyElse)
   return rows

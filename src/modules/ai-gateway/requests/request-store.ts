@@ -62,9 +62,9 @@ const isShownTo = (reader: Id | null): RawBuilder<SqlBool> =>
         or not exists (select from chats t where t.id = r.chat_id and t.temporary)
           and not exists (select from deleted_temporary_chats t where t.id = r.chat_id))`
 
-async function newest(db: Db, held: readonly RawBuilder<SqlBool>[], limit: number): Promise<RequestRow[]> {
+async function newest(db: Db, conditions: readonly RawBuilder<SqlBool>[], limit: number): Promise<RequestRow[]> {
   const among = (source: RawBuilder<unknown>) =>
-    sql`(select * from (${source}) r where ${sql.join(held, sql` and `)} order by r.id desc limit ${limit})`
+    sql`(select * from (${source}) r where ${sql.join(conditions, sql` and `)} order by r.id desc limit ${limit})`
   const { rows } = await sql<RequestRow>`select r.*, k.name as key_name, m.first_token_ms, m.total_tokens, m.cost
     from (${among(inCalls)} union all ${among(inLog)} order by id desc limit ${limit}) r
     left join api_keys k on k.id = r.key_id
@@ -84,23 +84,23 @@ export const requestStore = {
     { key_id, model, provider, status, error_code, from, to }: RequestFilters,
     { keptFrom, before, limit, reader }: { keptFrom: Id; before: Id | null; limit: number; reader: Id | null },
   ): Promise<RequestRow[]> {
-    const held = [sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
-    if (accountId !== undefined) held.push(sql`r.account_id = ${accountId}`)
-    if (workspaceIds !== undefined) held.push(sql`r.workspace_id = any(${workspaceIds}::ulid[])`)
-    if (key_id !== undefined) held.push(sql`r.key_id = ${key_id}`)
-    if (model !== undefined) held.push(sql`(r.model = ${model} or r.asked_model = ${model})`)
-    if (provider !== undefined) held.push(sql`r.provider = ${provider}`)
-    if (status !== undefined) held.push(sql`r.status = ${status}`)
-    if (error_code !== undefined) held.push(sql`r.error_code = ${error_code}`)
-    if (from !== undefined) held.push(sql`r.id >= ${firstIdOn(from, 0)}`)
-    if (to !== undefined) held.push(sql`r.id < ${firstIdOn(to, DAY_MS)}`)
-    if (before !== null) held.push(sql`r.id < ${before}`)
-    return newest(db, held, limit)
+    const conditions = [sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
+    if (accountId !== undefined) conditions.push(sql`r.account_id = ${accountId}`)
+    if (workspaceIds !== undefined) conditions.push(sql`r.workspace_id = any(${workspaceIds}::ulid[])`)
+    if (key_id !== undefined) conditions.push(sql`r.key_id = ${key_id}`)
+    if (model !== undefined) conditions.push(sql`(r.model = ${model} or r.asked_model = ${model})`)
+    if (provider !== undefined) conditions.push(sql`r.provider = ${provider}`)
+    if (status !== undefined) conditions.push(sql`r.status = ${status}`)
+    if (error_code !== undefined) conditions.push(sql`r.error_code = ${error_code}`)
+    if (from !== undefined) conditions.push(sql`r.id >= ${firstIdOn(from, 0)}`)
+    if (to !== undefined) conditions.push(sql`r.id < ${firstIdOn(to, DAY_MS)}`)
+    if (before !== null) conditions.push(sql`r.id < ${before}`)
+    return newest(db, conditions, limit)
   },
 
   async get(db: Db, id: Id, keptFrom: Id, reader: Id | null): Promise<RequestRow | null> {
-    const held = [sql<SqlBool>`r.id = ${id}`, sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
-    const rows = await newest(db, held, 1)
+    const conditions = [sql<SqlBool>`r.id = ${id}`, sql<SqlBool>`r.id >= ${keptFrom}`, isShownTo(reader)]
+    const rows = await newest(db, conditions, 1)
     return rows[0] ?? null
   },
 

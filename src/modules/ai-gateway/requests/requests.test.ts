@@ -31,8 +31,8 @@ test('a request ID leads to the attempted providers, reasons, duration and cost,
   await bring(bob, up, 'second', { models, priority: 1, test: false })
   down.script({ status: 503, times: 5 })
   const key = await bob.key({ name: 'till' })
-  const asked = { model: 'gpt-4o', models: ['first/gpt-4o', 'second/gpt-4o'], messages: hello('x').messages }
-  const answer = await key.post('/compat-c/v1/chat/completions', { ...asked, model: 'first/gpt-4o' })
+  const requestBody = { model: 'gpt-4o', models: ['first/gpt-4o', 'second/gpt-4o'], messages: hello('x').messages }
+  const answer = await key.post('/compat-c/v1/chat/completions', { ...requestBody, model: 'first/gpt-4o' })
   assert.equal(answer.status, 200, answer.text)
   const id = answer.headers.get('x-request-id')!
   const { status, body, text } = await trace(bob, id)
@@ -43,50 +43,53 @@ test('a request ID leads to the attempted providers, reasons, duration and cost,
     ['succeeded', 'compat-c', '/compat-c/v1/chat/completions', 'first/gpt-4o', 'second', 'till', 200],
   )
   assert.ok(data.request_bytes > 50 && data.cost_usd > 0 && data.total_tokens > 0 && data.duration_ms >= 0, text)
-  const tried = data.tried.map(({ provider, outcome }: any) => [provider, outcome])
-  assert.deepEqual(tried.at(0), ['first', 'failed'])
-  assert.deepEqual(tried.at(-1), ['second', 'answered'])
+  const attempts = data.tried.map(({ provider, outcome }: any) => [provider, outcome])
+  assert.deepEqual(attempts.at(0), ['first', 'failed'])
+  assert.deepEqual(attempts.at(-1), ['second', 'answered'])
   assert.equal(data.tried[0].status, 503)
   assert.match(data.tried[0].why, /\w/)
   assert.ok(!text.includes('hello you'), 'what was said is nowhere')
 
-  const refused = await complete(key, hello('nobody/has-it'))
-  assert.ok(refused.status >= 400)
-  const told = (await trace(bob, refused.id)).body.data
-  assert.deepEqual([told.status, told.asked_model, told.tried, told.cost_usd], ['failed', 'nobody/has-it', [], null])
-  assert.equal(told.http_status, refused.status)
-  const listed = async (query: string) => (await bob.get(`/app/requests${query}`)).body.data.map((row: any) => row.id)
-  assert.deepEqual(await listed(''), [refused.id, id])
-  assert.deepEqual(await listed('?status=failed'), [refused.id])
-  assert.deepEqual(await listed(`?error_code=${told.error_code}`), [refused.id])
-  assert.deepEqual(await listed('?provider=second'), [id])
-  assert.deepEqual(await listed('?model=first/gpt-4o'), [id])
-  assert.deepEqual(await listed('?limit=1'), [refused.id])
+  const refusal = await complete(key, hello('nobody/has-it'))
+  assert.ok(refusal.status >= 400)
+  const refusalTrace = (await trace(bob, refusal.id)).body.data
+  assert.deepEqual(
+    [refusalTrace.status, refusalTrace.asked_model, refusalTrace.tried, refusalTrace.cost_usd],
+    ['failed', 'nobody/has-it', [], null],
+  )
+  assert.equal(refusalTrace.http_status, refusal.status)
+  const listIds = async (query: string) => (await bob.get(`/app/requests${query}`)).body.data.map((row: any) => row.id)
+  assert.deepEqual(await listIds(''), [refusal.id, id])
+  assert.deepEqual(await listIds('?status=failed'), [refusal.id])
+  assert.deepEqual(await listIds(`?error_code=${refusalTrace.error_code}`), [refusal.id])
+  assert.deepEqual(await listIds('?provider=second'), [id])
+  assert.deepEqual(await listIds('?model=first/gpt-4o'), [id])
+  assert.deepEqual(await listIds('?limit=1'), [refusal.id])
   const day = data.created_at.slice(0, 10)
-  assert.deepEqual(await listed(`?from=${day}&to=${day}&key_id=${key.keyId}`), [refused.id, id])
-  assert.deepEqual(await listed('?to=2020-01-01'), [])
+  assert.deepEqual(await listIds(`?from=${day}&to=${day}&key_id=${key.keyId}`), [refusal.id, id])
+  assert.deepEqual(await listIds('?to=2020-01-01'), [])
 })
 
 test('members see only their own requests, owners see all without provider messages, and others see none', async () => {
   const carol = await server.person('Carol')
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 5 })
   const team = (await bob.post('/workspaces', { name: 'Team' })).body.data.id
-  const invited = await bob.post(`/workspaces/${team}/invitations`, { email: carol.email, role: 'admin' })
-  await carol.post('/invitations/accept', { token: invited.body.data.token })
+  const invitation = await bob.post(`/workspaces/${team}/invitations`, { email: carol.email, role: 'admin' })
+  await carol.post('/invitations/accept', { token: invitation.body.data.token })
   const hers = await carol.key({ workspace_id: team })
   const { id, status, text } = await complete(hers, hello('sim/echo'))
   assert.equal(status, 200, text)
-  const failed = await complete(hers, hello('nobody/at-all'))
+  const failure = await complete(hers, hello('nobody/at-all'))
   const within = async (by: Caller) =>
     (await by.get(`/app/requests?workspace_id=${team}`)).body.data.map((row: any) => row.id)
-  assert.deepEqual(await within(carol), [failed.id, id])
-  assert.deepEqual(await within(bob), [failed.id, id], 'he owns it')
+  assert.deepEqual(await within(carol), [failure.id, id])
+  assert.deepEqual(await within(bob), [failure.id, id], 'he owns it')
   const his = await bob.key({ workspace_id: team })
   const { id: ofBob } = await complete(his, hello('sim/echo'))
   assert.ok(!(await within(carol)).includes(ofBob), 'an admin is not told of others’ calls')
   assert.equal((await trace(carol, ofBob)).status, 404)
-  assert.equal((await trace(bob, failed.id)).body.data.error_message, null)
-  assert.match((await trace(carol, failed.id)).body.data.error_message, /at-all/)
+  assert.equal((await trace(bob, failure.id)).body.data.error_message, null)
+  assert.match((await trace(carol, failure.id)).body.data.error_message, /at-all/)
   // The administrator sees everything, a key bound to one workspace nothing of another, and non-members nothing.
   assert.equal((await trace(alice, id)).status, 200)
   assert.ok((await alice.get('/app/requests?instance=true')).body.data.some((row: any) => row.id === id))
@@ -105,8 +108,8 @@ test('requests of runs and of servers without a log are found in the ledger', as
   const row = rows.find(({ surface }: any) => surface === 'chat')
   assert.deepEqual([row.surface, row.path, row.chat_id], ['chat', null, chat])
   await server.app.engine.postgres.pool.query('update calls set why = null where id = $1', [row.id])
-  const found = (await trace(bob, row.id)).body.data
-  assert.deepEqual([found.id, found.chat_id, found.tried], [row.id, chat, []])
+  const callTrace = (await trace(bob, row.id)).body.data
+  assert.deepEqual([callTrace.id, callTrace.chat_id, callTrace.tried], [row.id, chat, []])
   assert.equal((await trace(alice, '01KAJ8R3T2M6QK5W9V0XBZC4DE')).status, 404)
 })
 
@@ -151,9 +154,9 @@ test('a value that no database accepts keeps neither its own nor other requests 
   const bad = { ...rows[0], id: ids[1], surface: 'a\0b' }
   for (const row of [{ ...rows[0], id: ids[0] }, bad, { ...rows[0], id: ids[2] }]) requestLog.add(row)
   await requestLog.flush()
-  const kept = await postgres.pool.query('select id from request_log where id = any($1) order by id', [ids])
+  const storedRows = await postgres.pool.query('select id from request_log where id = any($1) order by id', [ids])
   assert.deepEqual(
-    kept.rows.map(({ id }) => id),
+    storedRows.rows.map(({ id }) => id),
     [ids[0], ids[2]],
   )
 })
@@ -170,12 +173,12 @@ test('requests older than the retention period leave the log and stay in the led
   await retainRequestLog(postgres, 30, Date.now() + 31 * day)
   assert.ok(!(await isKept()))
 
-  const answered = await complete(key, hello('sim/echo'))
-  const listed = async () => (await bob.get(`/app/requests?key_id=${key.keyId}`)).body.data.map((row: any) => row.id)
-  assert.deepEqual(await listed(), [answered.id])
+  const completion = await complete(key, hello('sim/echo'))
+  const listIds = async () => (await bob.get(`/app/requests?key_id=${key.keyId}`)).body.data.map((row: any) => row.id)
+  assert.deepEqual(await listIds(), [completion.id])
   const old = firstIdAt(Date.now() - 31 * day)
-  await postgres.pool.query('update calls set id = $1 where id = $2', [old, answered.id])
-  assert.deepEqual(await listed(), [])
+  await postgres.pool.query('update calls set id = $1 where id = $2', [old, completion.id])
+  assert.deepEqual(await listIds(), [])
   const { data } = (await trace(bob, old)).body
   assert.deepEqual([data.model, data.path, data.asked_model, data.tried], ['sim/echo', null, null, []])
 })

@@ -24,25 +24,25 @@ export async function listRequests(
   ctx: Context,
   { workspace_id, instance, cursor, limit, ...filters }: Query,
 ): Promise<Page<z.output<typeof LoggedRequest>>> {
-  const { whose: asked, of } = viewOf(ctx, workspace_id, instance === true, 'owner')
+  const { whose: requestedOwner, of } = viewOf(ctx, workspace_id, instance === true, 'owner')
   const { memberships } = ctx.principal
   // After leaving a workspace, a user sees none of its requests, not even their own.
-  const whose = of === 'account' ? { workspaceIds: [...memberships.keys()], ...asked } : asked
-  const bound = { ...asked, ...filters }
-  const before = positionOf('request_log', bound, cursor)
-  await settled(ctx)
+  const whose = of === 'account' ? { workspaceIds: [...memberships.keys()], ...requestedOwner } : requestedOwner
+  const cursorFilters = { ...requestedOwner, ...filters }
+  const before = positionOf('request_log', cursorFilters, cursor)
+  await flushPending(ctx)
   const rows = await requestStore.list(ctx.db, whose, filters, {
     keptFrom: keptFrom(ctx),
     before: (before?.[0] as Id) ?? null,
     limit: limit + 1,
     reader: of === 'instance' ? null : ctx.principal.accountId,
   })
-  return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
+  return pageOf(rows, limit, ({ id }) => cursorOf('request_log', cursorFilters, [id]), showRequest)
 }
 
 /** Falls back to the metered call if the log has no entry: expired, or a media job. */
 export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
-  await settled(ctx)
+  await flushPending(ctx)
   const reader = isInstanceAdmin(ctx) ? null : ctx.principal.accountId
   const row =
     (await requestStore.get(ctx.db, id, keptFrom(ctx), reader)) ?? (await requestStore.ofCall(ctx.db, id, reader))
@@ -54,7 +54,7 @@ export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof 
 const keptFrom = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
 
 /** Flushes this process's pending writes, so the newest requests are found. */
-const settled = async ({ engine }: Context): Promise<void> => {
+const flushPending = async ({ engine }: Context): Promise<void> => {
   await Promise.all([engine.requestLog.flush(), engine.ledger.flush()])
 }
 

@@ -36,8 +36,8 @@ export function showTrace(
   calls: ReadonlyMap<Id, CallRow>,
   own: boolean,
 ): z.output<typeof RequestTrace> {
-  const answered = row.tried.findLast(({ outcome }) => outcome === 'answered') ?? row.tried.at(-1)
-  const call = calls.get(answered?.call_id ?? row.id)
+  const finalAttempt = row.tried.findLast(({ outcome }) => outcome === 'answered') ?? row.tried.at(-1)
+  const call = calls.get(finalAttempt?.call_id ?? row.id)
   return {
     ...showRequest(row),
     request_bytes: row.request_bytes,

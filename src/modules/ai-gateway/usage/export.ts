@@ -52,15 +52,15 @@ export async function exportUsage(ctx: Context, { workspace_id, instance, key_id
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     },
-    body: written(ctx, whose, { ...filters, keyId: key_id }),
+    body: writeRows(ctx, whose, { ...filters, keyId: key_id }),
   }
 }
 
-async function* written(ctx: Context, whose: CallsOwner, filters: UsageFilters): AsyncGenerator<Uint8Array> {
+async function* writeRows(ctx: Context, whose: CallsOwner, filters: UsageFilters): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvLine(columns.map(([name]) => name)))
   let cursor: string | undefined
-  for (let left = MOST; left > 0; left -= PAGE) {
-    const { rows, next } = await callsPage(ctx.db, whose, filters, { cursor, limit: Math.min(PAGE, left) })
+  for (let remaining = MOST; remaining > 0; remaining -= PAGE) {
+    const { rows, next } = await callsPage(ctx.db, whose, filters, { cursor, limit: Math.min(PAGE, remaining) })
     if (rows.length > 0) yield Buffer.from(rows.map((call) => csvLine(columns.map(([, of]) => of(call)))).join(''))
     if (next === null) return
     cursor = next

@@ -37,7 +37,7 @@ export async function gatewayUsage(
   if (from > to || from < daysBefore(to, MOST_DAYS))
     refuse('invalid_parameter', { param: 'from', message: '`from` must be before `to`, by up to 10 years.' })
   await ctx.engine.ledger.flush()
-  const named = { ...filters, from, to, keyId: key_id }
+  const usageFilters = { ...filters, from, to, keyId: key_id }
   const sets = [
     [],
     ['model'],
@@ -49,7 +49,7 @@ export async function gatewayUsage(
     ['account'],
     ['day', series],
   ] as const
-  const sums = await sumDays(ctx.db, view.whose, named, sets, MOST_ROWS)
+  const sums = await sumDays(ctx.db, view.whose, usageFilters, sets, MOST_ROWS)
   const [[total], models, providers, keys, days, surfaces, billings, accounts, both] = sums as [
     [UsageGroup],
     ...UsageGroup[][],

@@ -19,20 +19,20 @@ export const createUsageLookup = ({
     if (credential.kind !== 'key') return null
     const { id } = credential
     await ledger.flush()
-    const spent = async (period: (typeof periods)[number]): Promise<number> =>
+    const spendingOf = async (period: (typeof periods)[number]): Promise<number> =>
       toUsd((await ledger.readSpends([{ id, period }])).get(id) ?? 0n)
     const byok = async (period: (typeof periods)[number]): Promise<number> =>
       (await totalOf(db, { accountId }, { keyId: id, billing: 'byok', ...since(period) })).cost_usd
-    return { name: await keyName(db, id), spent: await byPeriod(spent), byok: await byPeriod(byok) }
+    return { name: await keyName(db, id), spent: await byPeriod(spendingOf), byok: await byPeriod(byok) }
   },
 
   async credits({ accountId, tier }) {
     await ledger.flush()
     const { charged_usd, refunded_usd } = await totalOf(db, { accountId })
-    const used = tier === 'unlimited' ? 0 : charged_usd - refunded_usd
+    const spentUsd = tier === 'unlimited' ? 0 : charged_usd - refunded_usd
     const { rows } = await sql<{ held: Nano }>`select coalesce(sum(nano) filter (where drawn), 0)::int8 as held
       from reservations where account_id = ${accountId}`.execute(db)
-    return { granted: toUsd((await ledger.balance(accountId)) + rows[0]!.held) + used, used }
+    return { granted: toUsd((await ledger.balance(accountId)) + rows[0]!.held) + spentUsd, used: spentUsd }
   },
 
   async call({ accountId, credential }, id) {
@@ -43,8 +43,8 @@ export const createUsageLookup = ({
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .executeTakeFirst()
-    const bound = credential.kind === 'session' ? null : credential.workspaceId
-    return row === undefined || (bound !== null && row.workspace_id !== bound) ? null : row
+    const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
+    return row === undefined || (boundWorkspaceId !== null && row.workspace_id !== boundWorkspaceId) ? null : row
   },
 })
 

@@ -15,8 +15,8 @@ export const listsVoices = ({ shape, preset }: ProviderEndpoint): boolean =>
 
 /** Throws `AskFailed`. */
 export async function fetchVoices(outbound: Outbound, endpoint: ProviderEndpoint): Promise<FoundVoice[]> {
-  const found = await ask(outbound, endpoint)
-  const byId = new Map(found.filter(({ id }) => id !== '').map((voice) => [voice.id, voice]))
+  const voices = await ask(outbound, endpoint)
+  const byId = new Map(voices.filter(({ id }) => id !== '').map((voice) => [voice.id, voice]))
   return [...byId.values()].slice(0, MOST)
 }
 
@@ -58,12 +58,12 @@ function genderIn(...words: unknown[]): FoundVoice['gender'] {
 /** `GET /v1/voices`, including the account's custom voices (elevenlabs.io/docs/api-reference/voices). */
 function elevenLabsVoice(row: Json): FoundVoice {
   const labels = objectOf(row.labels)
-  const verified = listOf(row.verified_languages).filter(isObject)
+  const verifiedLanguages = listOf(row.verified_languages).filter(isObject)
   const languages = [
-    ...verified.flatMap(({ locale, language }) => (tag(locale).length > 0 ? tag(locale) : tag(language))),
+    ...verifiedLanguages.flatMap(({ locale, language }) => (tag(locale).length > 0 ? tag(locale) : tag(language))),
     ...tag(labels.language),
   ]
-  const made = row.created_at_unix
+  const createdUnix = row.created_at_unix
   return {
     id: text(row.voice_id),
     name: text(row.name) || text(row.voice_id),
@@ -73,7 +73,9 @@ function elevenLabsVoice(row: Json): FoundVoice {
     previewUrl: web(row.preview_url),
     model: null,
     createdAt:
-      typeof made === 'number' && made > 0 && made < 32_503_680_000 ? new Date(made * 1000).toISOString() : null,
+      typeof createdUnix === 'number' && createdUnix > 0 && createdUnix < 32_503_680_000
+        ? new Date(createdUnix * 1000).toISOString()
+        : null,
   }
 }
 

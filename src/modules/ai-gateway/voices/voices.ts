@@ -35,9 +35,9 @@ export interface Voices {
    * Resolves a slug, an ID or the provider's own name to the provider's name. Null: the provider doesn't have the
    * voice. If its voices are unknown, the name is returned as is.
    */
-  find(offer: Offer, named: string): Promise<string | null>
+  find(offer: Offer, voiceName: string): Promise<string | null>
   /** Like `find`, but refuses a missing voice with 400 `invalid_parameter`, `param: voice`. */
-  voiceFor(offer: Offer, named: string): Promise<string>
+  voiceFor(offer: Offer, voiceName: string): Promise<string>
 }
 
 const KEPT_MS = 3_600_000
@@ -45,7 +45,7 @@ const AGAIN_MS = 30_000
 const MOST_KNOWN = 10_000
 const MOST_TOLD = 10
 
-interface Known {
+interface CachedVoices {
   voices: readonly FoundVoice[] | null
   /** On the `performance.now()` clock. */
   until: number
@@ -64,32 +64,32 @@ export function createVoices({
   speech: OwnSpeech | null
   log: Log
 }): Voices {
-  const known = new Map<string, Known>()
+  const cache = new Map<string, CachedVoices>()
 
   async function foundAt(source: Source): Promise<readonly FoundVoice[] | null> {
     const { endpoint, from } = source
     if (from === 'server') return ownVoices(speech)
-    if (listsVoices(endpoint)) return fetched(source)
+    if (listsVoices(endpoint)) return loadVoices(source)
     if (endpoint.shape === 'gemini') return geminiVoices
     return catalogueProviderOf(endpoint) === openai.catalogue ? openaiVoices : null
   }
 
-  async function fetched(source: Source): Promise<readonly FoundVoice[] | null> {
+  async function loadVoices(source: Source): Promise<readonly FoundVoice[] | null> {
     // A different address or key may have different voices.
     const key = `${source.endpoint.id} ${source.updatedAt}`
-    const before = known.get(key)
+    const before = cache.get(key)
     if (before?.asking) await before.asking
     else if (before === undefined || performance.now() > before.until) {
-      if (known.size >= MOST_KNOWN) known.clear()
-      const entry: Known = { voices: before?.voices ?? null, until: 0, asking: null }
-      known.set(key, entry)
+      if (cache.size >= MOST_KNOWN) cache.clear()
+      const entry: CachedVoices = { voices: before?.voices ?? null, until: 0, asking: null }
+      cache.set(key, entry)
       entry.asking = ask(source, entry)
       await entry.asking
     }
-    return known.get(key)?.voices ?? null
+    return cache.get(key)?.voices ?? null
   }
 
-  async function ask({ endpoint }: Source, entry: Known): Promise<void> {
+  async function ask({ endpoint }: Source, entry: CachedVoices): Promise<void> {
     try {
       entry.voices = await fetchVoices(outbound, endpoint)
       entry.until = performance.now() + KEPT_MS
@@ -119,26 +119,28 @@ export function createVoices({
 
     find,
 
-    async voiceFor(offer, named) {
-      const found = await find(offer, named)
-      if (found !== null) return found
+    async voiceFor(offer, voiceName) {
+      const vendorVoice = await find(offer, voiceName)
+      if (vendorVoice !== null) return vendorVoice
       const { source, slug } = offer as Row
       const others = ((await foundAt(source)) ?? []).filter((voice) => speaksWith(voice, offer)).slice(0, MOST_TOLD)
       return refuse('invalid_parameter', {
         param: 'voice',
-        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(named, 100))}. Available voices include ${others.map(({ id }) => `\`${id}\``).join(', ')}. \`GET /audio/voices\` lists all voices.`,
+        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(voiceName, 100))}. Available voices include ${others.map(({ id }) => `\`${id}\``).join(', ')}. \`GET /audio/voices\` lists all voices.`,
       })
     },
   }
 
-  async function find(offer: Offer, named: string): Promise<string | null> {
+  async function find(offer: Offer, voiceName: string): Promise<string | null> {
     // The directory's offers are rows.
     const { source } = offer as Row
-    const found = await foundAt(source)
-    const plain = named.startsWith(`${source.endpoint.slug}/`) ? named.slice(source.endpoint.slug.length + 1) : named
-    if (found === null) return plain
-    const id = parseId(named)
-    const fits = found.filter((voice) => speaksWith(voice, offer))
+    const availableVoices = await foundAt(source)
+    const plain = voiceName.startsWith(`${source.endpoint.slug}/`)
+      ? voiceName.slice(source.endpoint.slug.length + 1)
+      : voiceName
+    if (availableVoices === null) return plain
+    const id = parseId(voiceName)
+    const fits = availableVoices.filter((voice) => speaksWith(voice, offer))
     const same =
       fits.find((voice) => voice.id === plain || idIn(source, voice) === id) ??
       fits.find(({ name }) => name.toLowerCase() === plain.toLowerCase())

@@ -29,7 +29,7 @@ export async function admit(
   db: Db,
   firings: readonly Firing[],
   now: Date,
-  left: StartsLeft = new Map(),
+  remainingStarts: StartsLeft = new Map(),
 ): Promise<AdmittedRuns> {
   const busy = await runStore.busy(db, [...new Set(firings.map(({ automation }) => automation.id))])
   const giveWay = new Set<Id>()
@@ -38,7 +38,7 @@ export async function admit(
     let reason = skip
     if (reason === null && others.length > 0 && (automation.overlap === 'skip' || others.length >= MOST_QUEUED))
       reason = 'overlap'
-    if (reason === null && !takeStart(left, automation.account_id)) reason = 'rate_limited'
+    if (reason === null && !takeStart(remainingStarts, automation.account_id)) reason = 'rate_limited'
     if (reason === null && automation.overlap === 'cancel_previous') for (const id of others.splice(0)) giveWay.add(id)
     const id = newId()
     if (reason === null) busy.set(automation.id, [...others, id])
@@ -55,16 +55,17 @@ export async function admit(
       completed_at: reason === null ? null : now,
     }
   })
-  const inserted: AutomationRunRow[] = []
-  for (let i = 0; i < rows.length; i += 1_000) inserted.push(...(await runStore.insert(db, rows.slice(i, i + 1_000))))
+  const insertedRows: AutomationRunRow[] = []
+  for (let i = 0; i < rows.length; i += 1_000)
+    insertedRows.push(...(await runStore.insert(db, rows.slice(i, i + 1_000))))
   // A run replaced within the same batch is inserted as skipped.
-  const made = new Set(inserted.map(({ id }) => id))
+  const insertedIds = new Set(insertedRows.map(({ id }) => id))
   const instead = rows.filter(({ id }) => giveWay.has(id)).map(({ id }) => id)
   for (const id of instead)
-    if (made.has(id)) {
-      const at = inserted.findIndex((row) => row.id === id)
-      inserted[at] = await runStore.update(db, id, { status: 'skipped', skip_reason: 'overlap', completed_at: now })
+    if (insertedIds.has(id)) {
+      const at = insertedRows.findIndex((row) => row.id === id)
+      insertedRows[at] = await runStore.update(db, id, { status: 'skipped', skip_reason: 'overlap', completed_at: now })
       giveWay.delete(id)
     }
-  return { rows: inserted, giveWay: [...giveWay] }
+  return { rows: insertedRows, giveWay: [...giveWay] }
 }

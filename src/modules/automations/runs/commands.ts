@@ -25,19 +25,19 @@ export async function beginCommand(
     env: { UK_AUTOMATION_ID: automation.id, UK_AUTOMATION_RUN_ID: run.id },
     timeoutMs: automation.timeout_seconds * 1000,
   })
-  const begun = await runStore.update(ctx.db, run.id, {
+  const updatedRun = await runStore.update(ctx.db, run.id, {
     status: 'running',
     operation_id,
     started_at: ctx.now(),
     error: null,
   })
-  await ctx.emit(runEvent(begun, 'started', automation))
+  await ctx.emit(runEvent(updatedRun, 'started', automation))
 }
 
 export async function settleCommands(engine: Engine, operationIds: readonly Id[]): Promise<void> {
   const { db } = engine.postgres
-  const ended = await endedOperations(db, operationIds)
-  for (const operation of ended) {
+  const operationEnds = await endedOperations(db, operationIds)
+  for (const operation of operationEnds) {
     const runId = await runStore.byOperation(db, operation.id)
     if (runId === null) continue
     await db.transaction().execute(async (tx) => {
@@ -45,18 +45,18 @@ export async function settleCommands(engine: Engine, operationIds: readonly Id[]
       if (run?.operation_id === operation.id && run.status === 'running') await end(tx, run, endOf(operation))
     })
   }
-  if (ended.length === 0) return
+  if (operationEnds.length === 0) return
   engine.bus.poke('outbox')
   engine.bus.poke('automations')
 }
 
-interface Ended {
+interface OperationEnd {
   status: string
   result: unknown
   error: ErrorBody['error'] | null
 }
 
-function endOf({ status, result, error }: Ended): End {
+function endOf({ status, result, error }: OperationEnd): End {
   if (status === 'cancelled') return { status: 'cancelled', error: null, cost: null }
   if (status === 'failed') return { status: 'failed', error, cost: null }
   const { exit_code, signal, timed_out } = (result ?? { timed_out: true }) as {

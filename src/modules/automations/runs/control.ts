@@ -32,30 +32,30 @@ export async function listRuns(
 }
 
 /** Resumes an automation paused by an agent change, if the caller has all of its permissions. */
-async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationRow> {
-  await checkRightsOf(ctx, locked)
+async function letGoOn(ctx: Context, automation: AutomationRow): Promise<AutomationRow> {
+  await checkRightsOf(ctx, automation)
   if (ctx.agent?.consented === false)
     refuse('consent_required', {
       message:
-        locked.paused_reason === 'account_recovered'
+        automation.paused_reason === 'account_recovered'
           ? 'The automation’s account was recovered by the owner of its email address. A person must resume the automation.'
           : 'The automation’s agent was changed by someone with fewer permissions than its account. A person must resume the automation.',
       details: { endpoint: 'automations.test_fire' },
     })
   const going = { paused_reason: null, paused_at: null }
-  await automationStore.update(ctx.db, locked.id, going)
-  return { ...locked, ...going }
+  await automationStore.update(ctx.db, automation.id, going)
+  return { ...automation, ...going }
 }
 
 /** Also resumes a paused automation. The overlap policy applies to a run in progress. */
 export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
     await checkLive(ctx)
-    const found = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    const locked = inactiveReason(found) === 'paused' ? await letGoOn(ctx, found) : found
-    checkActive(locked)
+    const current = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const automation = inactiveReason(current) === 'paused' ? await letGoOn(ctx, current) : current
+    checkActive(automation)
     const firing = {
-      automation: locked,
+      automation: automation,
       trigger: 'test' as const,
       at: null,
       webhookId: null,
@@ -66,7 +66,7 @@ export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
     const [run] = rows
     if (run!.status === 'queued') {
       await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
-      await ctx.emit(runEvent(run!, 'queued', locked))
+      await ctx.emit(runEvent(run!, 'queued', automation))
     }
     giveWayTo(ctx, giveWay)
     return run!
@@ -85,11 +85,11 @@ export async function cancelRun(ctx: Context<ChatHandles>, { id, runId }: OneRun
 
 export async function retryRun(ctx: Context, { id, runId }: OneRun) {
   const row = await ctx.transaction(async (ctx) => {
-    const locked = await automationStore.lock(ctx.db, id)
+    const automation = await automationStore.lock(ctx.db, id)
     await runOf(ctx, id, runId)
     const run = (await runStore.lock(ctx.db, runId))!
-    if (!locked) return refuse('not_found', { param: 'id' })
-    checkActive(locked)
+    if (!automation) return refuse('not_found', { param: 'id' })
+    checkActive(automation)
     if (!['failed', 'timed_out', 'cancelled'].includes(run.status)) refuseIn(run)
     const again = await runStore.update(ctx.db, runId, {
       status: 'queued',
@@ -102,15 +102,15 @@ export async function retryRun(ctx: Context, { id, runId }: OneRun) {
       started_at: null,
       completed_at: null,
     })
-    await ctx.emit(runEvent(again, 'queued', locked))
+    await ctx.emit(runEvent(again, 'queued', automation))
     return again
   })
   ctx.engine.bus.poke('automations')
   return showRun(row)
 }
 
-export function checkActive(locked: AutomationRow): void {
-  const status = inactiveReason(locked)
+export function checkActive(automation: AutomationRow): void {
+  const status = inactiveReason(automation)
   if (status === null) return
   refuse('invalid_state', {
     message:
@@ -128,7 +128,7 @@ export async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<
   return run
 }
 
-const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
+const allowedActions: Partial<Record<AutomationRunRow['status'], string[]>> = {
   queued: ['cancel'],
   running: ['cancel'],
   failed: ['retry'],
@@ -138,5 +138,5 @@ const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
 const refuseIn = ({ status }: AutomationRunRow): never =>
   refuse('invalid_state', {
     message: `This run’s status is ${status}.`,
-    details: { status, allowed: allowed[status] ?? [] },
+    details: { status, allowed: allowedActions[status] ?? [] },
   })

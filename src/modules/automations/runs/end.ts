@@ -25,22 +25,22 @@ const verbs = { succeeded: 'succeeded', failed: 'failed', timed_out: 'failed', c
  * too many failures.
  */
 export async function end(db: Db, run: AutomationRunRow, { status, error, cost }: End): Promise<AutomationRunRow> {
-  const known = cost === null || (run.cost_nano !== null && run.cost_nano >= cost) ? run.cost_nano : cost
+  const totalCost = cost === null || (run.cost_nano !== null && run.cost_nano >= cost) ? run.cost_nano : cost
   if (run.status !== 'queued' && run.status !== 'running')
-    return known === run.cost_nano ? run : runStore.update(db, run.id, { cost_nano: known })
+    return totalCost === run.cost_nano ? run : runStore.update(db, run.id, { cost_nano: totalCost })
   const now = new Date()
-  const ended = await runStore.update(db, run.id, {
+  const endedRun = await runStore.update(db, run.id, {
     status,
     error: error === null ? null : JSON.stringify(error),
-    cost_nano: known,
+    cost_nano: totalCost,
     completed_at: now,
   })
   const automation = await automationStore.lock(db, run.automation_id)
-  if (!automation) return ended
-  await writeOutbox(db, runEvent(ended, verbs[status], automation), null)
+  if (!automation) return endedRun
+  await writeOutbox(db, runEvent(endedRun, verbs[status], automation), null)
   if (status === 'succeeded' && automation.failures > 0)
     await automationStore.update(db, automation.id, { failures: 0 })
-  if (status !== 'failed' && status !== 'timed_out') return ended
+  if (status !== 'failed' && status !== 'timed_out') return endedRun
   const failures = automation.failures + 1
   // Another pause must stay visible until it's resolved.
   const awake = automation.status === 'active' && automation.paused_reason === null
@@ -49,7 +49,7 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     failures,
     ...(pause && { paused_reason: 'failures', paused_at: now }),
   })
-  if (!pause) return ended
+  if (!pause) return endedRun
   await sql`update resources set status = 'archived', archived_at = ${now},
     updated_at = greatest(clock_timestamp(), updated_at + interval '1 millisecond') where id = ${automation.id}`.execute(
     db,
@@ -59,5 +59,5 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
     automationEvent({ ...automation, status: 'archived', paused_reason: 'failures' }, 'paused'),
     null,
   )
-  return ended
+  return endedRun
 }

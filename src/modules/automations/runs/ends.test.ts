@@ -62,8 +62,8 @@ test('a run over its time limit is stopped as timed out, also in its chat, and c
   assert.deepEqual([again.status, again.body.data.attempt], [202, 2])
   const second = await runIs(alice, hook, id, ({ attempt, status }) => attempt === 2 && status === 'running')
   assert.notEqual(second.chat_id, going.chat_id)
-  const [told] = (await alice.get(`/chats/${second.chat_id}/messages`)).body.data
-  assert.match(told.content[1].text, /4711/, 'with what the webhook brought')
+  const [partialMessage] = (await alice.get(`/chats/${second.chat_id}/messages`)).body.data
+  assert.match(partialMessage.content[1].text, /4711/, 'with what the webhook brought')
   assert.equal((await alice.post(`/automations/${hook.id}/runs/${id}/cancel`)).status, 200)
 })
 
@@ -108,12 +108,12 @@ test('after nine failures, a simultaneous success and failure don’t count as t
   const { pool } = server.app.engine.postgres
   await pool.query('update automations set failures = 9 where id = $1', [hook.id])
   // While `other` is locked, the outcomes of all ended runs are collected into one batch.
-  const held = await pool.connect()
+  const lockClient = await pool.connect()
   try {
     const { id } = (await fire(server, other)).body.data
     const { chat_id } = await runIs(alice, other, id, isRunning)
-    await held.query('begin')
-    await held.query('select 1 from automations where id = $1 for update', [other.id])
+    await lockClient.query('begin')
+    await lockClient.query('select 1 from automations where id = $1 for update', [other.id])
     await alice.post(`/chats/${chat_id}/stop`)
     const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(
@@ -131,11 +131,11 @@ test('after nine failures, a simultaneous success and failure don’t count as t
     await answeredBy('sim/script')
     const bad = (await fire(server, hook)).body.data
     await chatRunIs(alice, await runIs(alice, hook, bad.id, isRunning), 'failed')
-    await held.query('commit')
+    await lockClient.query('commit')
     assert.equal((await runIs(alice, hook, good.id, isOver)).status, 'succeeded')
     assert.equal((await runIs(alice, hook, bad.id, isOver)).status, 'failed')
   } finally {
-    held.release()
+    lockClient.release()
   }
   const { status, paused_reason } = (await alice.get(`/automations/${hook.id}`)).body.data
   assert.deepEqual([status, paused_reason], ['active', null])

@@ -17,9 +17,9 @@ import { runEvent } from './show-run.ts'
  * before waiting for `place`. A refusal fails the run, other errors are thrown.
  */
 export async function launch(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal, place: Places): Promise<void> {
-  const found = await runStore.get(engine.postgres.db, id)
-  const automation = found && (await automationStore.get(engine.postgres.db, found.automation_id))
-  if (!automation || found.status !== 'queued') return
+  const queuedRun = await runStore.get(engine.postgres.db, id)
+  const automation = queuedRun && (await automationStore.get(engine.postgres.db, queuedRun.automation_id))
+  if (!automation || queuedRun.status !== 'queued') return
   try {
     const asleep = inactiveReason(automation)
     if (asleep !== null) return await inTurn(engine, id, (db, run) => skipInactive(db, run, asleep))
@@ -87,7 +87,7 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
   if (run?.status !== 'queued') return
   if (alone && (await runStore.goesOn(ctx.db, run.automation_id))) return
   if (action.type === 'command') return beginCommand(ctx, automation, action, run)
-  const said = await postMessage(ctx, {
+  const message = await postMessage(ctx, {
     workspaceId: automation.workspace_id,
     chatId: action.chat_id,
     agentId: action.agent_id,
@@ -96,9 +96,9 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
     automationRunId: run.id,
     budget: automation.max_cost_nano,
   })
-  const begun = { id, chat_id: said.chat_id, run_id: said.id }
-  await runStore.begin(ctx.db, [begun])
-  await ctx.emit(runEvent({ ...run, ...begun, status: 'running', error: null }, 'started', automation))
+  const startedRun = { id, chat_id: message.chat_id, run_id: message.id }
+  await runStore.begin(ctx.db, [startedRun])
+  await ctx.emit(runEvent({ ...run, ...startedRun, status: 'running', error: null }, 'started', automation))
 }
 
 /**

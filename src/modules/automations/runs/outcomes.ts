@@ -49,41 +49,41 @@ async function settleAll(engine: Engine, events: readonly DeliveredEvent[]): Pro
 }
 
 async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> {
-  const settled = await engine.postgres.db.transaction().execute(async (db) => {
-    const locked = await runStore.lockOf(db, runIds)
-    if (locked.length === 0) return null
+  const settlement = await engine.postgres.db.transaction().execute(async (db) => {
+    const lockedRuns = await runStore.lockOf(db, runIds)
+    if (lockedRuns.length === 0) return null
     const outcomes = await outcomesOf(db, runIds)
     const costs = await spentFor(
       db,
-      locked.map(({ run }) => run.id),
+      lockedRuns.map(({ run }) => run.id),
     )
     const well: { id: Id; cost: Nano | null }[] = []
-    const others: { run: AutomationRunRow; told: Told }[] = []
-    for (const { runId, run } of locked) {
+    const others: { run: AutomationRunRow; report: RunReport }[] = []
+    for (const { runId, run } of lockedRuns) {
       const outcome = outcomes.get(runId) ?? null
       const cost = costs.get(run.id) ?? null
       if (run.run_id === runId && run.status === 'running' && outcome?.status === 'completed')
         well.push({ id: run.id, cost })
-      else others.push({ run, told: { runId, outcome, cost } })
+      else others.push({ run, report: { runId, outcome, cost } })
     }
     // Successes first, so that a later failure isn't counted as the last of a series.
     if (well.length > 0) await succeed(db, well)
-    for (const { run, told } of others) await settle(db, run, told)
-    return { more: await runStore.waits(db, [...new Set(locked.map(({ run }) => run.automation_id))]) }
+    for (const { run, report: told } of others) await settle(db, run, told)
+    return { more: await runStore.waits(db, [...new Set(lockedRuns.map(({ run }) => run.automation_id))]) }
   })
-  if (settled === null) return
+  if (settlement === null) return
   engine.bus.poke('outbox')
-  if (settled.more) engine.bus.poke('automations')
+  if (settlement.more) engine.bus.poke('automations')
 }
 
 async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): Promise<void> {
-  const ended = await runStore.succeed(db, well, new Date())
-  const ids = [...new Set(ended.map(({ automation_id }) => automation_id))]
+  const endedRuns = await runStore.succeed(db, well, new Date())
+  const ids = [...new Set(endedRuns.map(({ automation_id }) => automation_id))]
   await automationStore.forgive(db, ids)
   const automations = await automationStore.some(db, ids)
   await writeOutboxAll(
     db,
-    ended.flatMap((run) => {
+    endedRuns.flatMap((run) => {
       const automation = automations.get(run.automation_id)
       return automation ? [runEvent(run, 'succeeded', automation)] : []
     }),
@@ -91,18 +91,18 @@ async function succeed(db: Db, well: readonly { id: Id; cost: Nano | null }[]): 
   )
 }
 
-interface Told {
+interface RunReport {
   runId: Id
   outcome: Outcome | null
   cost: Nano | null
 }
 
-async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: Told): Promise<void> {
+async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: RunReport): Promise<void> {
   if (run.run_id !== runId) {
     // A previous attempt only adds its cost.
     if (cost !== null && cost > (run.cost_nano ?? 0n)) await runStore.update(db, run.id, { cost_nano: cost })
   } else if (outcome?.status === 'failed' && isUnpaid(outcome.error, cost) && run.trigger === 'cron')
-    await skipped(db, run, outcome.error)
+    await skipUnpaid(db, run, outcome.error)
   else if (outcome === null)
     await end(db, run, {
       status: 'failed',
@@ -123,7 +123,7 @@ const isUnpaid = (error: ErrorBody['error'] | null, cost: Nano | null): boolean 
   unpaid.includes(error?.code) && (cost === null || cost === 0n)
 
 /** A tick without funds is skipped rather than failed. */
-async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
+async function skipUnpaid(db: Db, { id, status }: AutomationRunRow, error: ErrorBody['error'] | null): Promise<void> {
   if (status !== 'running') return
   await runStore.update(db, id, {
     status: 'skipped',
@@ -137,9 +137,9 @@ async function skipped(db: Db, { id, status }: AutomationRunRow, error: ErrorBod
 export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
   const { db } = engine.postgres
   const each = async <T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> => {
-    const left = [...all]
+    const remaining = [...all]
     const lane = async (): Promise<void> => {
-      for (let one = left.pop(); one !== undefined; one = left.pop())
+      for (let one = remaining.pop(); one !== undefined; one = remaining.pop())
         await work(one).catch((error: unknown) => engine.log.error({ error }, 'an automation run cannot be processed'))
     }
     await Promise.all(Array.from({ length: LANES }, lane))

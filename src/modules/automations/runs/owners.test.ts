@@ -9,12 +9,12 @@ import { until } from '#test/until.ts'
 
 /** A provider that doesn't respond to model list requests. */
 async function silentProvider() {
-  const asked = Promise.withResolvers<void>()
-  const http = createServer(() => asked.resolve())
+  const firstRequest = Promise.withResolvers<void>()
+  const http = createServer(() => firstRequest.resolve())
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   return {
     base_url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`,
-    asked: asked.promise,
+    asked: firstRequest.promise,
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         http.closeAllConnections()
@@ -31,8 +31,8 @@ test('an owner’s silent provider delays only that owner’s automations, whose
   await using provider = await silentProvider()
   const { base_url } = provider
   const endpoint = { name: 'Slow', slug: 'slow', shape: 'openai-chat', base_url, api_key: 'hers', models: [] }
-  const made = await alice.post('/ai-gateway/provider-endpoints', { ...endpoint, enabled: false })
-  assert.equal(made.status, 201, made.text)
+  const response = await alice.post('/ai-gateway/provider-endpoints', { ...endpoint, enabled: false })
+  assert.equal(response.status, 201, response.text)
   const { id: agent_id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
   const { id: chat_id } = (await alice.post('/chats', { agent_id })).body.data
   const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
@@ -43,7 +43,8 @@ test('an owner’s silent provider delays only that owner’s automations, whose
   await pool.query(`update agents set model = 'slow/one' where id = $1`, [agent_id])
   const his = await make(bob, { kind: 'cron', schedule: '* * * * * *', overlap: 'allow' })
   assert.equal(
-    (await alice.patch(`/ai-gateway/provider-endpoints/${made.body.data.id}`, { enabled: true, test: false })).status,
+    (await alice.patch(`/ai-gateway/provider-endpoints/${response.body.data.id}`, { enabled: true, test: false }))
+      .status,
     200,
   )
   await pool.query('update automations set next_fire_at = now() where id = any($1)', [hers])
@@ -57,8 +58,8 @@ test('an owner’s silent provider delays only that owner’s automations, whose
   for (const id of hers) {
     const [run] = await runs(alice, id)
     assert.equal(run!.status, 'queued')
-    const cancelled = await alice.post(`/automations/${id}/runs/${run!.id}/cancel`)
-    assert.deepEqual([cancelled.status, cancelled.body.data?.status], [200, 'cancelled'], cancelled.text)
+    const cancelResponse = await alice.post(`/automations/${id}/runs/${run!.id}/cancel`)
+    assert.deepEqual([cancelResponse.status, cancelResponse.body.data?.status], [200, 'cancelled'], cancelResponse.text)
   }
   await until(
     async () => (await runs(bob, his.id)).filter((run) => Date.parse(run.scheduled_for) >= from && run.started_at),
@@ -71,19 +72,19 @@ test('changing the action, schedule or budget of another member’s automation m
   const [alice, bob, carol] = [await server.person('Alice'), await server.person('Bob'), await server.person('Carol')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   for (const person of [bob, carol]) {
-    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
-    await person.post('/invitations/accept', { token: invited.body.data.token })
+    const invitation = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role: 'member' })
+    await person.post('/invitations/accept', { token: invitation.body.data.token })
     await alice.post(`/admin/accounts/${person.id}/credits`, { amount_usd: 1 })
   }
   const agent_id = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo', workspace_id: team })).body.data.id
   const action = { type: 'agent', agent_id, prompt: 'Report.' }
   const elsewhere = (await bob.post('/chats', {})).body.data.id
-  const made = { workspace_id: team, kind: 'cron', schedule: '0 0 1 1 *', action }
-  const { id } = await make(bob, made)
+  const newAutomation = { workspace_id: team, kind: 'cron', schedule: '0 0 1 1 *', action }
+  const { id } = await make(bob, newAutomation)
   const at = `/automations/${id}`
   const astray = await bob.patch(at, { action: { ...action, chat_id: elsewhere } })
   assert.deepEqual([astray.status, astray.body.error.param], [400, 'action.chat_id'])
-  const spent = async (person: Person): Promise<boolean> => {
+  const hasSpent = async (person: Person): Promise<boolean> => {
     await server.app.engine.ledger.flush()
     return (await person.get('/me/usage?view=history')).body.data.length > 0
   }
@@ -94,14 +95,14 @@ test('changing the action, schedule or budget of another member’s automation m
   }
   const narrow = await carol.key({ scopes: ['automation:write', 'agent:read'] })
   for (const change of [{ schedule: '0 0 2 1 *' }, { max_cost_usd: 1 }, { action }]) {
-    const refused = await narrow.patch(at, change)
-    assert.deepEqual([refused.status, refused.body.error.code], [403, 'missing_scope'], JSON.stringify(change))
+    const refusal = await narrow.patch(at, change)
+    assert.deepEqual([refusal.status, refusal.body.error.code], [403, 'missing_scope'], JSON.stringify(change))
   }
   assert.equal((await narrow.patch(at, { name: 'Renamed', timeout_seconds: 600 })).status, 200)
   assert.equal(await run(), 'succeeded')
-  assert.deepEqual([await spent(bob), await spent(carol)], [true, false])
+  assert.deepEqual([await hasSpent(bob), await hasSpent(carol)], [true, false])
   assert.equal((await carol.patch(at, { schedule: '0 0 3 1 *' })).status, 200)
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
   assert.equal(await run(), 'succeeded')
-  assert.deepEqual(await spent(carol), true)
+  assert.deepEqual(await hasSpent(carol), true)
 })

@@ -70,27 +70,27 @@ export const runStore = {
 
   /** Locks the automation runs behind these chat runs, including earlier attempts, after their automations. */
   async lockOf(db: Db, runIds: readonly Id[]): Promise<{ runId: Id; run: AutomationRunRow }[]> {
-    const { rows: found } = await sql<{ run_id: Id; id: Id; automation_id: Id }>`
+    const { rows: pairs } = await sql<{ run_id: Id; id: Id; automation_id: Id }>`
       select f.run_id, x.id, x.automation_id from (
         select id as run_id, automation_run_id as id from runs where id = any(${runIds}::ulid[]) and automation_run_id is not null
         union select run_id, id from automation_runs where run_id = any(${runIds}::ulid[])) f join automation_runs x on x.id = f.id`.execute(
       db,
     )
-    if (found.length === 0) return []
-    const automationIds = [...new Set(found.map(({ automation_id }) => automation_id))]
+    if (pairs.length === 0) return []
+    const automationIds = [...new Set(pairs.map(({ automation_id }) => automation_id))]
     await sql`select 1 from automations where id = any(${automationIds}::ulid[]) order by id for update`.execute(db)
-    const ids = [...new Set(found.map(({ id }) => id))]
+    const ids = [...new Set(pairs.map(({ id }) => id))]
     const { rows } = await sql<AutomationRunRow>`select * from automation_runs where id = any(${ids}::ulid[])
       order by id for update`.execute(db)
     const runs = new Map(rows.map((row) => [row.id, row]))
-    return found.flatMap(({ run_id, id }) => (runs.has(id) ? [{ runId: run_id, run: runs.get(id)! }] : []))
+    return pairs.flatMap(({ run_id, id }) => (runs.has(id) ? [{ runId: run_id, run: runs.get(id)! }] : []))
   },
 
-  async succeed(db: Db, ended: readonly { id: Id; cost: Nano | null }[], at: Date): Promise<AutomationRunRow[]> {
+  async succeed(db: Db, successes: readonly { id: Id; cost: Nano | null }[], at: Date): Promise<AutomationRunRow[]> {
     const { rows } = await sql<AutomationRunRow>`update automation_runs x set status = 'succeeded', error = null,
         cost_nano = greatest(x.cost_nano, e.cost), completed_at = ${at},
         updated_at = ${nextTimeOf('x')}
-      from unnest(${ended.map(({ id }) => id)}::ulid[], ${ended.map(({ cost }) => cost)}::int8[]) as e(id, cost)
+      from unnest(${successes.map(({ id }) => id)}::ulid[], ${successes.map(({ cost }) => cost)}::int8[]) as e(id, cost)
       where x.id = e.id and x.status = 'running' returning x.*`.execute(db)
     return rows
   },
@@ -216,10 +216,10 @@ export const runStore = {
     return rows
   },
 
-  async begin(db: Db, begun: readonly { id: Id; chat_id: Id; run_id: Id }[]): Promise<void> {
+  async begin(db: Db, starts: readonly { id: Id; chat_id: Id; run_id: Id }[]): Promise<void> {
     await sql`update automation_runs x set status = 'running', chat_id = b.chat_id, run_id = b.run_id, started_at = clock_timestamp(),
         error = null, updated_at = ${nextTimeOf('x')}
-      from jsonb_to_recordset(${JSON.stringify(begun)}::jsonb) as b(id ulid, chat_id ulid, run_id ulid) where x.id = b.id`.execute(
+      from jsonb_to_recordset(${JSON.stringify(starts)}::jsonb) as b(id ulid, chat_id ulid, run_id ulid) where x.id = b.id`.execute(
       db,
     )
   },

@@ -29,9 +29,9 @@ const MOST_CHARACTERS = 4_000_000
 /** Time limit for permission checks, so that an owner's slow provider doesn't delay others. */
 const JUDGED_MS = 1_000
 
-export interface Started {
+export interface StartResult {
   /** Runs started, ended or in `alone`. */
-  locked: number
+  lockedCount: number
   /** Runs to start one by one: commands, existing chats, or after an error in the batch. */
   alone: Id[]
   /** Start of the next scan. Null: the scan is complete. */
@@ -48,32 +48,35 @@ export interface StartOptions {
  * Starts queued runs in one transaction with their chats and messages, so a crash leaves nothing half done. Permissions
  * are checked before locking, because that takes connections and provider requests. A refusal fails only that run.
  */
-export async function startSome(engine: Engine<ChatHandles>, { after, but, signal }: StartOptions): Promise<Started> {
+export async function startSome(
+  engine: Engine<ChatHandles>,
+  { after, but, signal }: StartOptions,
+): Promise<StartResult> {
   const { db } = engine.postgres
   const { runs } = engine
   const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
   const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
   const next = places.length === WORKSPACES ? places.at(-1)! : null
-  if (places.length === 0) return { locked: 0, alone: [], after: null }
-  let locked: Id[] = []
+  if (places.length === 0) return { lockedCount: 0, alone: [], after: null }
+  let lockedIds: Id[] = []
   try {
     const ready = await runStore.ready(db, places, { each: Math.ceil(room / places.length), but: [...but] })
     const judge = await judging(engine, ready, signal)
     const { alone, begin } = await db.transaction().execute(async (tx) => {
-      locked = await runStore.lockEach(tx, ready)
-      return locked.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, locked, judge)
+      lockedIds = await runStore.lockEach(tx, ready)
+      return lockedIds.length === 0 ? { alone: [], begin: null } : beginAll(engine, tx, lockedIds, judge)
     })
     begin?.()
-    if (locked.length > 0) engine.bus.poke('outbox')
-    return { locked: locked.length, alone, after: next }
+    if (lockedIds.length > 0) engine.bus.poke('outbox')
+    return { lockedCount: lockedIds.length, alone, after: next }
   } catch (error) {
     engine.log.warn({ error }, 'automation runs could not be started in a batch and are started individually')
-    return { locked: locked.length, alone: locked, after: next }
+    return { lockedCount: lockedIds.length, alone: lockedIds, after: next }
   }
 }
 
-async function beginAll(engine: Engine<ChatHandles>, db: Db, locked: readonly Id[], judge: Judge) {
-  const rows = await runStore.stillReady(db, locked)
+async function beginAll(engine: Engine<ChatHandles>, db: Db, runIds: readonly Id[], judge: Judge) {
+  const rows = await runStore.stillReady(db, runIds)
   const automations = await automationStore.some(db, [...new Set(rows.map(({ automation_id }) => automation_id))])
   const alone: Id[] = []
   let characters = 0
@@ -104,21 +107,21 @@ async function beginAll(engine: Engine<ChatHandles>, db: Db, locked: readonly Id
       }
   }
   if (newChats.length === 0) return { alone, begin: null }
-  const created = await bulkCreate(engine, db, newChats)
-  const begun = newChats.map(({ run }, i) => ({
+  const createdChats = await bulkCreate(engine, db, newChats)
+  const startedRuns = newChats.map(({ run }, i) => ({
     id: run.id,
-    chat_id: created.runs[i]!.chat_id,
-    run_id: created.runs[i]!.id,
+    chat_id: createdChats.runs[i]!.chat_id,
+    run_id: createdChats.runs[i]!.id,
   }))
-  await runStore.begin(db, begun)
+  await runStore.begin(db, startedRuns)
   await writeOutboxEach(
     db,
     newChats.map(({ run, automation, permit: { ctx } }, i) => ({
-      event: runEvent({ ...run, ...begun[i]!, status: 'running', error: null }, 'started', automation),
-      actor: { ...actorOf(ctx.principal), run_id: begun[i]!.run_id, automation_id: automation.id },
+      event: runEvent({ ...run, ...startedRuns[i]!, status: 'running', error: null }, 'started', automation),
+      actor: { ...actorOf(ctx.principal), run_id: startedRuns[i]!.run_id, automation_id: automation.id },
     })),
   )
-  return { alone, begin: created.begin }
+  return { alone, begin: createdChats.begin }
 }
 
 /** Whether the owner may open a chat with the agent. Undefined: not known yet. */
@@ -129,11 +132,11 @@ async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signa
   const automations = (await automationStore.ofRuns(db, runIds)).filter(
     (automation) => inactiveReason(automation) === null,
   )
-  const named = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
-  const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(named)])
+  const agentIds = automations.flatMap(({ action }) => (action.type === 'agent' ? [action.agent_id] : []))
+  const agents: ReadonlyMap<Id, AgentRow> = await agentsById(db, [...new Set(agentIds)])
   const callers = new Map<string, Promise<Context<ChatHandles>>>()
   const permits = new Map<string, Promise<NewChatPermit>>()
-  const settled = new Map<string, Promise<NewChatPermit>>()
+  const settledPermits = new Map<string, Promise<NewChatPermit>>()
   for (const automation of automations) {
     const { action, workspace_id } = automation
     if (action.type !== 'agent' || action.chat_id !== null) continue
@@ -144,11 +147,11 @@ async function judging(engine: Engine<ChatHandles>, runIds: readonly Id[], signa
     callers.set(who, caller)
     const permit = caller.then((ctx) => permitNewChat(ctx, workspace_id, agents.get(action.agent_id)))
     permits.set(key, permit)
-    const keep = (): void => void settled.set(key, permit)
+    const keep = (): void => void settledPermits.set(key, permit)
     permit.then(keep, keep)
   }
   await Promise.race([Promise.allSettled(permits.values()), sleep(JUDGED_MS, undefined, { ref: false })])
-  return (automation, agentId) => settled.get(permitKeyOf(automation, agentId))
+  return (automation, agentId) => settledPermits.get(permitKeyOf(automation, agentId))
 }
 
 const ownerIn = ({ account_id, scopes, held_to, key_id }: AutomationRow): string =>

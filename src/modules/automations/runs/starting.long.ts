@@ -26,19 +26,19 @@ test('2,000 automations due in one second each run once on two processes while o
   const alice = caller(steady.origin, { authorization: `Bearer ${key}` })
   const agent = await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })
   const action = { type: 'agent', agent_id: agent.body.data.id, prompt: 'Report the news.' }
-  const made = await alice.post('/automations', { name: 'News', kind: 'cron', schedule: '0 0 1 1 *', action })
+  const response = await alice.post('/automations', { name: 'News', kind: 'cron', schedule: '0 0 1 1 *', action })
   const fresh = `'01KB' || lpad(i::text, 22, '0')`
   await pool.query(
     `insert into resources (id, kind, workspace_id, created_by)
       select ${fresh}, kind, workspace_id, created_by from resources, generate_series(1, $2::int) i where id = $1`,
-    [made.body.data.id, MANY],
+    [response.body.data.id, MANY],
   )
   await pool.query(
     `insert into automations (id, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds,
         timeout_seconds, account_id, next_fire_at)
       select ${fresh}, name, kind, schedule, time_zone, action, overlap, catch_up, catch_up_window_seconds, timeout_seconds,
         account_id, date_trunc('milliseconds', now()) from automations, generate_series(1, $2::int) i where id = $1`,
-    [made.body.data.id, MANY],
+    [response.body.data.id, MANY],
   )
   const count = async (what: string): Promise<number> =>
     (await pool.query<{ n: number }>(`select count(*)::int as n from automation_runs where ${what}`)).rows[0]!.n
@@ -67,9 +67,9 @@ test('2,000 automations due in one second each run once on two processes while o
     MANY,
   )
   // A partly streamed run of a killed process fails as interrupted.
-  const { rows: failed } = await pool.query<{ code: string }>(
+  const { rows: failures } = await pool.query<{ code: string }>(
     `select distinct error ->> 'code' as code from automation_runs where status = 'failed'`,
   )
-  assert.ok(failed.every(({ code }) => code === 'interrupted'))
+  assert.ok(failures.every(({ code }) => code === 'interrupted'))
   await other[Symbol.asyncDispose]()
 })

@@ -12,8 +12,8 @@ const agentOf = async (person: Person): Promise<string> =>
   (await person.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data.id
 
 async function make(person: Person, action: Row): Promise<string> {
-  const given = { name: 'Report', kind: 'cron', schedule: '0 0 1 1 *', action: { type: 'agent', ...action } }
-  const answer = await person.post('/automations', given)
+  const template = { name: 'Report', kind: 'cron', schedule: '0 0 1 1 *', action: { type: 'agent', ...action } }
+  const answer = await person.post('/automations', template)
   assert.equal(answer.status, 201, answer.text)
   return answer.body.data.id
 }
@@ -37,9 +37,9 @@ test('250 due automations of one owner and one of another run once each on two p
   await copyAutomation(pool, many, 250)
   const chat_id = (await alice.post('/chats', { title: 'The desk', agent_id })).body.data.id
   const there = await make(alice, { agent_id, chat_id, prompt: 'Tidy up.' })
-  const lost = await agentOf(alice)
-  const refused = await make(alice, { agent_id: lost, chat_id: null, prompt: 'Hello?' })
-  assert.equal((await alice.delete(`/agents/${lost}`)).status, 200)
+  const lostAgent = await agentOf(alice)
+  const failingAutomation = await make(alice, { agent_id: lostAgent, chat_id: null, prompt: 'Hello?' })
+  assert.equal((await alice.delete(`/agents/${lostAgent}`)).status, 200)
   await pool.query(`update accounts set tier = 'unlimited'`)
   const bobs = await make(bob, { agent_id: await agentOf(bob), chat_id: null, prompt: 'Good morning.' })
 
@@ -52,10 +52,10 @@ test('250 due automations of one owner and one of another run once each on two p
   assert.equal(rows.length, 254)
   assert.equal(new Set(rows.map(({ automation_id }) => automation_id)).size, 254, 'each automation has one run')
   const of = (id: string): Row => rows.find(({ automation_id }) => automation_id === id)!
-  const failed = rows.filter(({ status }) => status !== 'succeeded')
+  const failedRuns = rows.filter(({ status }) => status !== 'succeeded')
   assert.deepEqual(
-    failed.map(({ automation_id, error }) => [automation_id, error.type]),
-    [[refused, 'not_found']],
+    failedRuns.map(({ automation_id, error }) => [automation_id, error.type]),
+    [[failingAutomation, 'not_found']],
   )
   const before = rows.filter(({ started_at }) => started_at !== null && started_at < of(bobs).started_at)
   assert.ok(before.length < 230, `${before.length} were started before bob’s`)
@@ -65,9 +65,9 @@ test('250 due automations of one owner and one of another run once each on two p
     chats.every(({ n }) => n === 1),
     'no run was begun twice',
   )
-  const said = await alice.get(`/chats/${chat_id}/messages?order=asc`)
+  const messages = await alice.get(`/chats/${chat_id}/messages?order=asc`)
   assert.deepEqual(
-    said.body.data.map(({ role, text }: Row) => [role, text]),
+    messages.body.data.map(({ role, text }: Row) => [role, text]),
     [
       ['user', 'Tidy up.'],
       ['assistant', 'Tidy up.'],

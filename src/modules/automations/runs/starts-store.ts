@@ -32,18 +32,18 @@ export const startsStore = {
     return new Map(rows.map(({ account_id, tokens }) => [account_id, tokens]))
   },
 
-  async keep(db: Db, left: StartsLeft): Promise<void> {
-    if (left.size === 0) return
+  async keep(db: Db, remainingStarts: StartsLeft): Promise<void> {
+    if (remainingStarts.size === 0) return
     await sql`update automation_starts s set tokens = l.tokens
-      from unnest(${[...left.keys()]}::ulid[], ${[...left.values()]}::float8[]) as l(account_id, tokens)
+      from unnest(${[...remainingStarts.keys()]}::ulid[], ${[...remainingStarts.values()]}::float8[]) as l(account_id, tokens)
       where s.account_id = l.account_id`.execute(db)
   },
 }
 
-export function takeStart(left: StartsLeft, accountId: Id): boolean {
-  const tokens = left.get(accountId)
+export function takeStart(remainingStarts: StartsLeft, accountId: Id): boolean {
+  const tokens = remainingStarts.get(accountId)
   if (tokens === undefined) return true
   if (tokens < 1) return false
-  left.set(accountId, tokens - 1)
+  remainingStarts.set(accountId, tokens - 1)
   return true
 }

@@ -12,7 +12,7 @@ export async function stopRuns(
   ids: readonly Id[],
   status: 'cancelled' | 'timed_out',
 ): Promise<AutomationRunRow[]> {
-  const ended: AutomationRunRow[] = []
+  const endedRuns: AutomationRunRow[] = []
   const lanes: Promise<void>[] = []
   for (const id of ids) {
     const row = await engine.postgres.db.transaction().execute(async (db) => {
@@ -21,7 +21,7 @@ export async function stopRuns(
       return end(db, run, { status, error: status === 'timed_out' ? tooLong() : null, cost: null })
     })
     if (row === null) continue
-    ended.push(row)
+    endedRuns.push(row)
     engine.bus.poke('outbox')
     if (row.operation_id !== null) await cancelOperation(engine, row.operation_id)
     if (row.chat_id !== null && row.run_id !== null)
@@ -33,8 +33,8 @@ export async function stopRuns(
       )
   }
   await Promise.all(lanes)
-  if (ended.length > 0) engine.bus.poke('automations')
-  return ended
+  if (endedRuns.length > 0) engine.bus.poke('automations')
+  return endedRuns
 }
 
 export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =>

@@ -42,18 +42,18 @@ test('a schedule’s firings can be previewed, and a local time fires once; othe
   assert.equal((await ask('0 9 * * *', '&time_zone=Mars/Base')).body.error.code, 'invalid_time_zone')
 
   const agent = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data
-  const given = {
+  const template = {
     name: 'Once',
     kind: 'cron',
     action: { type: 'agent', agent_id: agent.id, prompt: 'Now.' },
   }
-  const passed = await alice.post('/automations', { ...given, schedule: '2020-01-01T09:00' })
-  assert.deepEqual([passed.status, passed.body.error.code], [400, 'invalid_cron'])
+  const pastResponse = await alice.post('/automations', { ...template, schedule: '2020-01-01T09:00' })
+  assert.deepEqual([pastResponse.status, pastResponse.body.error.code], [400, 'invalid_cron'])
   // Far enough for a slow machine to create it in time.
   const soon = new Date(Date.now() + 10_000).toISOString().slice(0, 19)
-  const made = await alice.post('/automations', { ...given, schedule: soon })
-  assert.equal(made.status, 201, made.text)
-  const { id, next_run_at } = made.body.data
+  const response = await alice.post('/automations', { ...template, schedule: soon })
+  assert.equal(response.status, 201, response.text)
+  const { id, next_run_at } = response.body.data
   assert.equal(next_run_at, `${soon}.000Z`)
   const runs = await until(
     async () => (await alice.get(`/automations/${id}/runs`)).body.data,
@@ -64,6 +64,6 @@ test('a schedule’s firings can be previewed, and a local time fires once; othe
   const at = `/automations/${id}/runs/${runs[0].id}`
   assert.deepEqual((await alice.get(at)).body.data, (await alice.get(`/automations/${id}/runs`)).body.data[0])
   assert.equal((await carol.get(at)).status, 404)
-  const other = (await alice.post('/automations', { ...given, schedule: '0 9 * * *' })).body.data
+  const other = (await alice.post('/automations', { ...template, schedule: '0 9 * * *' })).body.data
   assert.equal((await alice.get(`/automations/${other.id}/runs/${runs[0].id}`)).status, 404)
 })

@@ -11,15 +11,15 @@ const spans = [
 ] as const
 for (const [from, until, title] of spans)
   test(`${title}, two servers: every scheduled time has a run or a skipped row despite downtime, edits, archiving and clocks set back`, async (t) => {
-    const lived = await liveThrough({
+    const simulation = await liveThrough({
       from,
       until,
       automations: 16,
       seed: Number(process.env.SEED ?? Date.now() % 100_000),
       downtimes: 2,
     })
-    t.diagnostic(JSON.stringify(lived))
-    assert.ok(lived.ticks > 1_500 && lived.ran > 20 && lived.edits > 15 && lived.downtimes > 0)
+    t.diagnostic(JSON.stringify(simulation))
+    assert.ok(simulation.ticks > 1_500 && simulation.ran > 20 && simulation.edits > 15 && simulation.downtimes > 0)
   })
 
 test('scheduled times over a year match a minute-by-minute search in every time zone', (t) => {
@@ -39,14 +39,14 @@ test('scheduled times over a year match a minute-by-minute search in every time 
   }
   let ticks = 0
   for (const name of kinds.values()) {
-    const walked = new WalkedZone(name)
+    const zoneWalk = new WalkedZone(name)
     for (const wall of walls) {
       const schedule = scheduleOf(patternOf(wall), name)
-      const found: number[] = []
+      const actualTicks: number[] = []
       for (let next = schedule.next(new Date(from)); next && next.getTime() <= to; next = schedule.next(next))
-        found.push(next.getTime())
-      assert.deepEqual(found, walked.ticks(wall, from, to), `${patternOf(wall)} in ${name}`)
-      ticks += found.length
+        actualTicks.push(next.getTime())
+      assert.deepEqual(actualTicks, zoneWalk.ticks(wall, from, to), `${patternOf(wall)} in ${name}`)
+      ticks += actualTicks.length
     }
   }
   t.diagnostic(JSON.stringify({ zones: kinds.size, ticks }))

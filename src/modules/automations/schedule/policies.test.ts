@@ -75,8 +75,11 @@ test('automations in an archived workspace don’t fire and their ticks are repo
   const daily = { kind: 'cron', schedule: '30 9 * * *', workspace_id: team }
   const cron = await make(alice, { ...daily, time_zone: 'Asia/Kathmandu' })
   assert.match((await alice.get(`/automations/${cron.id}`)).body.data.next_run_at, /T03:45:00\.000Z$/)
-  const moved = await alice.patch(`/automations/${cron.id}`, { time_zone: 'Asia/Tokyo', schedule: '0 * * * *' })
-  assert.match(moved.body.data.next_run_at, /:00:00\.000Z$/)
+  const updateResponse = await alice.patch(`/automations/${cron.id}`, {
+    time_zone: 'Asia/Tokyo',
+    schedule: '0 * * * *',
+  })
+  assert.match(updateResponse.body.data.next_run_at, /:00:00\.000Z$/)
   await alice.post(`/workspaces/${team}/archive`)
   const rows = await comeBack(server, alice, cron)
   assert.deepEqual(
@@ -89,15 +92,15 @@ test('an automation with an unreadable schedule stops firing, and the others con
   await using server = await testServer({ log: createLog('silent') })
   const alice = await server.person('Alice')
   const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
-  const [lost, other] = [await make(alice, yearly), await make(alice, yearly)]
-  await sql`update automations set next_fire_at = now(), time_zone = case when id = ${lost.id} then 'Mars/Base' else time_zone end`.execute(
+  const [unreadableAutomation, other] = [await make(alice, yearly), await make(alice, yearly)]
+  await sql`update automations set next_fire_at = now(), time_zone = case when id = ${unreadableAutomation.id} then 'Mars/Base' else time_zone end`.execute(
     server.app.engine.postgres.db,
   )
   for (let rows: Row[] = []; !rows.some(({ status }) => status === 'succeeded');)
     rows = (await alice.get(`/automations/${other.id}/runs`)).body.data
-  assert.deepEqual((await alice.get(`/automations/${lost.id}/runs`)).body.data, [])
-  const mended = await alice.patch(`/automations/${lost.id}`, { time_zone: 'Europe/Berlin' })
-  assert.match(mended.body.data.next_run_at, /-12-31T23:00:00\.000Z$/)
+  assert.deepEqual((await alice.get(`/automations/${unreadableAutomation.id}/runs`)).body.data, [])
+  const fixResponse = await alice.patch(`/automations/${unreadableAutomation.id}`, { time_zone: 'Europe/Berlin' })
+  assert.match(fixResponse.body.data.next_run_at, /-12-31T23:00:00\.000Z$/)
 })
 
 test('runs that may overlap run in parallel; otherwise up to 100 are queued and further ones are skipped', async () => {
@@ -157,6 +160,6 @@ test('skipped ticks are kept for a month, runs for a year, and active runs until
         ${status === 'running' ? null : sql`now()`})`.execute(engine.postgres.db)
   const retain = automationSchedules(engine).find(({ name }) => name === 'automations.retain')!
   await retain.run({ signal: AbortSignal.timeout(PATIENCE_MS) })
-  const left: Row[] = (await alice.get(`/automations/${cron.id}/runs`)).body.data
-  assert.deepEqual(left.map(({ id }) => Number(id.slice(4))).toSorted(), [0, 2, 4])
+  const remainingRuns: Row[] = (await alice.get(`/automations/${cron.id}/runs`)).body.data
+  assert.deepEqual(remainingRuns.map(({ id }) => Number(id.slice(4))).toSorted(), [0, 2, 4])
 })

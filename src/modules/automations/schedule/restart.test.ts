@@ -22,16 +22,16 @@ test('after 16 seconds of downtime, `catch_up` decides about ticks over 2 s late
   const alice = await first.person('Alice')
   const { key } = await alice.key()
   await moveClock(pool, start)
-  const made = new Map<string, (typeof catchUps)[number]>()
+  const policyById = new Map<string, (typeof catchUps)[number]>()
   for (const catch_up of catchUps)
     for (const overlap of overlaps)
-      made.set((await make(alice, { kind: 'cron', schedule: '* * * * * *', catch_up, overlap })).id, catch_up)
+      policyById.set((await make(alice, { kind: 'cron', schedule: '* * * * * *', catch_up, overlap })).id, catch_up)
   await first[Symbol.asyncDispose]()
 
   await moveClock(pool, start + AWAY * 1_000)
   await using back = await testServer({ database })
   const again = caller(back.origin, { authorization: `Bearer ${key}` })
-  for (const [id, catchUp] of made) {
+  for (const [id, catchUp] of policyById) {
     const { overlap } = (await again.get(`/automations/${id}`)).body.data
     const rows: Row[] = await until(
       async () => (await again.get(`/automations/${id}/runs?limit=100`)).body.data,
@@ -40,9 +40,9 @@ test('after 16 seconds of downtime, `catch_up` decides about ticks over 2 s late
     assert.equal(rows.length, AWAY, 'every tick is one row')
     const late = rows.filter(({ scheduled_for }) => start + AWAY * 1_000 - Date.parse(scheduled_for) > 2_000)
     assert.equal(late.length, AWAY - 2)
-    const missed = late.filter(({ skip_reason }) => skip_reason === 'missed').length
+    const missedCount = late.filter(({ skip_reason }) => skip_reason === 'missed').length
     // The last tick is on time and runs, so none before it is made up for.
-    assert.equal(missed, catchUp === 'all' ? 0 : AWAY - 2, `${catchUp}, ${overlap}`)
+    assert.equal(missedCount, catchUp === 'all' ? 0 : AWAY - 2, `${catchUp}, ${overlap}`)
     const ran = rows.filter(({ skip_reason }) => skip_reason === null).map((row) => row.scheduled_for)
     const { next_run_at, last_run_at } = (await again.get(`/automations/${id}`)).body.data
     assert.ok(Date.parse(next_run_at) > start + AWAY * 1_000)

@@ -8,7 +8,7 @@ export interface Schedule {
   next(after: Date): Date | null
 }
 
-const known = new Map<string, Schedule>()
+const scheduleCache = new Map<string, Schedule>()
 const MOST_KNOWN = 20_000
 /** Zone names are case-insensitive, so there are more keys than zones. */
 const MOST_ZONES = 2_000
@@ -20,7 +20,7 @@ const MOST_ZONES = 2_000
  */
 export function scheduleOf(pattern: string, timeZone: string): Schedule {
   const key = `${timeZone}\0${pattern}`
-  const before = known.get(key)
+  const before = scheduleCache.get(key)
   if (before) return before
   const zone = zoneOf(timeZone)
   const isOnce = ONCE.test(pattern)
@@ -34,8 +34,8 @@ export function scheduleOf(pattern: string, timeZone: string): Schedule {
       param: 'schedule',
       message: `\`schedule\` never fires: no date matches \`${shorten(pattern, 100)}\`.`,
     })
-  if (known.size >= MOST_KNOWN) known.clear()
-  known.set(key, schedule)
+  if (scheduleCache.size >= MOST_KNOWN) scheduleCache.clear()
+  scheduleCache.set(key, schedule)
   return schedule
 }
 

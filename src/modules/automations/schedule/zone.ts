@@ -44,11 +44,11 @@ export class Zone {
 
   /** Finds the clock change by binary search, to the second. */
   #jump(early: number, late: number, wall: number): number {
-    let [shown, over] = [Math.floor(early / 1_000), Math.ceil(late / 1_000)]
-    while (over - shown > 1) {
-      const middle = Math.floor((shown + over) / 2)
+    let [below, over] = [Math.floor(early / 1_000), Math.ceil(late / 1_000)]
+    while (over - below > 1) {
+      const middle = Math.floor((below + over) / 2)
       if (this.wall(middle * 1_000) > wall) over = middle
-      else shown = middle
+      else below = middle
     }
     return over * 1_000
   }

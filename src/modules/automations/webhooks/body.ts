@@ -30,10 +30,10 @@ export interface Body {
 
 /** Decodes a body by its headers or refuses it. `most`: decoded bytes. */
 export async function readText({ bytes, coding, type }: Body, most: number): Promise<string> {
-  return textOf(await uncoded(bytes, coding, most), type)
+  return textOf(await decodeBody(bytes, coding, most), type)
 }
 
-async function uncoded(bytes: Buffer, coding: string | null, most: number): Promise<Buffer> {
+async function decodeBody(bytes: Buffer, coding: string | null, most: number): Promise<Buffer> {
   const codings = (coding ?? '')
     .split(',')
     .map((one) => one.trim().toLowerCase())
@@ -59,8 +59,8 @@ async function uncoded(bytes: Buffer, coding: string | null, most: number): Prom
 }
 
 function textOf(bytes: Buffer, type: string | null): string {
-  const given = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(type ?? '')
-  const charset = markOf(bytes) ?? given?.[1] ?? given?.[2] ?? 'utf-8'
+  const charsetMatch = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;]+))/i.exec(type ?? '')
+  const charset = markOf(bytes) ?? charsetMatch?.[1] ?? charsetMatch?.[2] ?? 'utf-8'
   const decoder = decoderOf(charset)
   if (decoder === null)
     return refuse('unsupported_media_type', {

@@ -18,7 +18,7 @@ import { readText } from './body.ts'
 const LARGEST = 1 << 20
 const SHOWN_CHARACTERS = 200_000
 
-export interface Fired {
+export interface WebhookCall {
   id: Id
   authorization?: string | undefined
   webhook_id?: string | undefined
@@ -29,27 +29,27 @@ export interface Fired {
 /**
  * Fires a webhook automation for a valid token or signature. One `webhook-id` starts one run, however often it's sent.
  */
-export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
+export async function fire(ctx: Context<ChatHandles>, { id, ...given }: WebhookCall) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
   const webhook = row?.kind === 'webhook' ? row : null
   await checkSender(ctx, id, webhook, given, body)
   // Most repeats end here, without a lock.
-  const known = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
-  if (known) {
+  const existingRun = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+  if (existingRun) {
     ctx.answer.status = 200
-    return showRun(known)
+    return showRun(existingRun)
   }
   const { coding = null, mimeType: type = null } = ctx.upload ?? {}
   const text = await readText({ bytes: body, coding, type }, LARGEST)
-  const done = await ctx.transaction(async (ctx) => {
+  const result = await ctx.transaction(async (ctx) => {
     // Locked, so concurrent deliveries start one run.
-    const locked = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
+    const automation = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
     const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
     if (before) return { run: before, made: false }
-    checkActive(locked)
+    checkActive(automation)
     const firing = {
-      automation: locked,
+      automation: automation,
       trigger: 'webhook' as const,
       at: null,
       webhookId: given.webhook_id ?? null,
@@ -59,14 +59,14 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: Fired) {
     const { rows, giveWay } = await admit(ctx.db, [firing], ctx.now())
     if (rows[0]!.status === 'queued') {
       await automationStore.update(ctx.db, id, { last_fired_at: ctx.now() })
-      await ctx.emit(runEvent(rows[0]!, 'queued', locked))
+      await ctx.emit(runEvent(rows[0]!, 'queued', automation))
     }
     giveWayTo(ctx, giveWay)
     return { run: rows[0]!, made: true }
   })
   ctx.engine.bus.poke('automations')
-  if (!done.made) ctx.answer.status = 200
-  return showRun(done.run)
+  if (!result.made) ctx.answer.status = 200
+  return showRun(result.run)
 }
 
 /** Without credentials, existing and missing webhooks get the same response after the same work. */
@@ -74,30 +74,30 @@ async function checkSender(
   ctx: Context,
   id: Id,
   row: AutomationRow | null,
-  given: Omit<Fired, 'id'>,
+  credentials: Omit<WebhookCall, 'id'>,
   body: Buffer,
 ): Promise<void> {
   const { secrets } = ctx.engine
   const former = await automationStore.formerSecrets(ctx.db, id, ctx.now())
   const decoy = decoyOf(secrets, id)
   const present = row ?? decoy
-  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43})$/i.exec(given.authorization ?? '')?.[1]
+  const bearer = /^Bearer +(ukw_[0-9A-Za-z]{43})$/i.exec(credentials.authorization ?? '')?.[1]
   if (bearer !== undefined) {
-    const known = isToken(bearer, [present.token_hash!, ...former.map(({ token_hash }) => token_hash)])
-    if (known && row !== null) return
+    const hasToken = isToken(bearer, [present.token_hash!, ...former.map(({ token_hash }) => token_hash)])
+    if (hasToken && row !== null) return
     return refuse('invalid_signature', { message: 'The webhook token is wrong.' })
   }
-  const { webhook_id, webhook_timestamp, webhook_signature } = given
+  const { webhook_id, webhook_timestamp, webhook_signature } = credentials
   if (webhook_id === undefined || webhook_timestamp === undefined || webhook_signature === undefined)
     return refuse('invalid_signature', {
       message:
         'Send `Authorization: Bearer ukw_…`, or the Standard Webhooks headers `webhook-id`, `webhook-timestamp` and `webhook-signature`.',
     })
-  const known = [{ id, sealed_secret: present.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
+  const signingSecrets = [{ id, sealed_secret: present.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
     secrets.open(sealed_secret, id),
   )
-  const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
-  if (!isSigned(signed, known, ctx.now()) || row === null)
+  const signedMessage = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
+  if (!isSigned(signedMessage, signingSecrets, ctx.now()) || row === null)
     refuse('invalid_signature', {
       message: 'The signature doesn’t match the body and secret, or `webhook-timestamp` is more than 5 minutes off.',
     })

@@ -58,30 +58,30 @@ for (const [title, headersOf] of Object.entries(credentials))
   })
 
 test('existing and unknown webhooks cause the same queries and computations', async () => {
-  const asked = async (id: string): Promise<string[]> => {
+  const queriesFor = async (id: string): Promise<string[]> => {
     const { pool } = server.app.engine.postgres
-    const seen: string[] = []
-    const connect = (client: { query: (...given: any[]) => unknown }) => {
+    const queries: string[] = []
+    const connect = (client: { query: (...args: any[]) => unknown }) => {
       const { query } = client
-      client.query = (...given) => {
+      client.query = (...args) => {
         // Scheduled queries over all automations don't contain the ID.
-        const [text, values] = typeof given[0] === 'string' ? given : [given[0].text, given[0].values]
-        if (Array.isArray(values) && values.includes(id)) seen.push(text)
-        return query.apply(client, given)
+        const [text, values] = typeof args[0] === 'string' ? args : [args[0].text, args[0].values]
+        if (Array.isArray(values) && values.includes(id)) queries.push(text)
+        return query.apply(client, args)
       }
       return () => (client.query = query)
     }
     const back: (() => unknown)[] = []
-    const acquired = (client: any): void => void back.push(connect(client))
-    pool.on('acquire', acquired)
+    const onAcquire = (client: any): void => void back.push(connect(client))
+    pool.on('acquire', onAcquire)
     await server.stranger.request('POST', `/automations/${id}/fire`, {}, signed(other, 'one', '{}'))
-    pool.off('acquire', acquired)
+    pool.off('acquire', onAcquire)
     for (const undo of back) undo()
-    return seen
+    return queries
   }
-  const never = await asked(newId())
+  const never = await queriesFor(newId())
   assert.ok(never.length >= 2, never.join('\n'))
-  for (const [what, id] of Object.entries(ids)) assert.deepEqual(await asked(id), never, what)
+  for (const [what, id] of Object.entries(ids)) assert.deepEqual(await queriesFor(id), never, what)
 })
 
 test('the token fires the webhook', async () => {

@@ -16,25 +16,25 @@ test('repeated deliveries of 101 webhooks start one run each while the server is
   const { key } = await signUp(server.origin)
   const as = () => caller(server.origin, { authorization: `Bearer ${key}` })
   const hook = await makeHook(as())
-  let answered = 0
+  let responseCount = 0
   const names = [
     ...Array.from({ length: DUPLICATES }, () => 'msg_the_one'),
     ...Array.from({ length: OTHERS * 10 }, (_, i) => `msg_${i % OTHERS}`),
   ]
-  const sent = names.map(async (name) => {
+  const deliveries = names.map(async (name) => {
     const answer = await deliverUntilTaken(() => server.origin, hook, name)
-    answered += 1
+    responseCount += 1
     return { name, ...answer }
   })
   let kills = 0
   for (const share of [0.15, 0.5]) {
-    while (answered < names.length * share) await sleep(2)
+    while (responseCount < names.length * share) await sleep(2)
     server.child.kill('SIGKILL')
     await server.exited
     kills += 1
     server = await startServer(environment)
   }
-  const answers = await Promise.all(sent)
+  const answers = await Promise.all(deliveries)
   const byName = Map.groupBy(answers, ({ name }) => name)
   for (const [name, of] of byName) {
     assert.ok(
@@ -75,7 +75,7 @@ test('repeated deliveries of 101 webhooks start one run each while the server is
 test('valid deliveries to two processes are accepted while the webhook secret rotates four times a second', async (t) => {
   await using server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0', UK_LIMIT_WRITES: '0' } })
   await using twin = await server.twin()
-  const seen = await rotateUnderTraffic([server, twin], { seconds: 30, everyMs: 250, overlapSeconds: 3 })
-  t.diagnostic(JSON.stringify(seen))
-  assert.ok(seen.rotations > 10 && seen.deliveries > 50)
+  const traffic = await rotateUnderTraffic([server, twin], { seconds: 30, everyMs: 250, overlapSeconds: 3 })
+  t.diagnostic(JSON.stringify(traffic))
+  assert.ok(traffic.rotations > 10 && traffic.deliveries > 50)
 })

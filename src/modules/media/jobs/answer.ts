@@ -19,18 +19,18 @@ const NAME_CHARACTERS = 60
 
 type Answer = z.output<typeof MediaAnswer>
 
-export interface Made {
+export interface JobResult {
   outcome: Settlement
   rows: readonly FileRow[]
   files: readonly CollectedFile[]
-  delivered: readonly Extract<PartEnd, { end: 'delivered' }>[]
+  deliveries: readonly Extract<PartEnd, { end: 'delivered' }>[]
   complete: boolean
 }
 
 export async function answerOf(
   ctx: Context,
   job: MediaJob,
-  { outcome, rows, files, delivered, complete }: Made,
+  { outcome, rows, files, deliveries: delivered, complete }: JobResult,
 ): Promise<Answer | z.output<typeof Transcription>> {
   const { request, subtitles } = job.request
   const losses = new Set(delivered.flatMap(({ collected }) => collected.losses))

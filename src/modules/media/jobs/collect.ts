@@ -21,7 +21,7 @@ export interface CollectedFile {
   revisedPrompt: string | null
 }
 
-export interface Collected {
+export interface CollectedMedia {
   files: readonly CollectedFile[]
   transcript: Transcript | null
   units: MediaUnits
@@ -51,30 +51,30 @@ const SAMPLE_BYTES = 2
 export async function collect(
   { media, blobs }: { media: Media; blobs: Blobs },
   kind: MediaKind,
-  delivered: DeliveredMedia,
+  delivery: DeliveredMedia,
   { account, signal }: { account: Id; signal: AbortSignal },
-): Promise<Collected> {
-  if (delivered.kind === 'transcript') {
-    const { transcript, units, losses } = delivered
+): Promise<CollectedMedia> {
+  if (delivery.kind === 'transcript') {
+    const { transcript, units, losses } = delivery
     return { files: [], transcript, units, losses }
   }
   const files: CollectedFile[] = []
   try {
-    if (delivered.kind === 'sound') {
-      const { sound, losses } = delivered
-      files.push(sound.format === 'pcm' ? await plainSamples(sound) : await probed(sound.bytes, null))
+    if (delivery.kind === 'sound') {
+      const { sound, losses } = delivery
+      files.push(sound.format === 'pcm' ? await plainSamples(sound) : await probeFile(sound.bytes, null))
       return { files, transcript: null, units: sound.units(), losses }
     }
-    if (delivered.files.length === 0)
+    if (delivery.files.length === 0)
       throw new MediaFault('bad_answer', 'The provider reported success without a result.')
-    for (const { bytes, revisedPrompt } of delivered.files) files.push(await probed(bytes, revisedPrompt))
-    return { files, transcript: null, units: delivered.units, losses: delivered.losses }
+    for (const { bytes, revisedPrompt } of delivery.files) files.push(await probeFile(bytes, revisedPrompt))
+    return { files, transcript: null, units: delivery.units, losses: delivery.losses }
   } catch (error) {
     await discard(files)
     throw error
   }
 
-  async function probed(bytes: MadeFile['bytes'], revisedPrompt: string | null): Promise<CollectedFile> {
+  async function probeFile(bytes: MadeFile['bytes'], revisedPrompt: string | null): Promise<CollectedFile> {
     await using file = await media.stage(bytes, { mostBytes: MOST_BYTES[kind], signal }).catch(tooLarge)
     const facts = await media.probe.facts(account, file.path, signal).catch(unusable)
     if (facts.kind !== WANTED[kind])
@@ -84,24 +84,24 @@ export async function collect(
 
   /** Wraps raw samples as WAV. Their rate can't be verified. */
   async function plainSamples({ bytes, sampleRate }: MadeSound): Promise<CollectedFile> {
-    const staged = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
-    const begins = staged.head.toString('latin1', 0, 64).trimStart()
-    if (staged.size < SAMPLE_BYTES || /^(<|\{")/.test(begins)) {
-      await staged.discard()
+    const blob = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
+    const begins = blob.head.toString('latin1', 0, 64).trimStart()
+    if (blob.size < SAMPLE_BYTES || /^(<|\{")/.test(begins)) {
+      await blob.discard()
       throw new MediaFault('bad_answer', 'The provider’s response isn’t audio.')
     }
     const rate = sampleRate ?? 24_000
-    const durationSeconds = staged.size / SAMPLE_BYTES / rate
+    const durationSeconds = blob.size / SAMPLE_BYTES / rate
     const facts = {
       kind: 'audio',
       type: `audio/l16`,
       extension: 'pcm',
-      sizeBytes: staged.size,
+      sizeBytes: blob.size,
       width: null,
       height: null,
       durationSeconds,
     } as const
-    return { staged, facts, revisedPrompt: null }
+    return { staged: blob, facts, revisedPrompt: null }
   }
 }
 

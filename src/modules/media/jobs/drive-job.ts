@@ -10,7 +10,7 @@ import { newId } from '#core/ids.ts'
 import { actingIn } from '#core/principal.ts'
 import { type Inputs, requestFor } from '../ask.ts'
 import type { HasMediaGateway } from '../handles.ts'
-import { anotherMay, voiced } from '../voiced.ts'
+import { anotherMay, resolveVoice } from '../voiced.ts'
 import { inputsOf } from '../sources.ts'
 import { discard } from './collect.ts'
 import { finish, settle } from './finish.ts'
@@ -27,13 +27,13 @@ export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, dri
   const { db } = ctx.engine.postgres
   if (job.status === 'waiting') await begin(ctx, job, driving)
   else if (job.status === 'sent') await resume(ctx, job, driving)
-  const made = (await mediaJobs.get(db, job.id)) ?? gone()
-  if (made.status === 'made') await settle(ctx.engine, made)
+  const finalJob = (await mediaJobs.get(db, job.id)) ?? notFound()
+  if (finalJob.status === 'made') await settle(ctx.engine, finalJob)
   else await mediaJobs.forgetInputs(db, job.id)
-  return made
+  return finalJob
 }
 
-const gone = (): never => refuse('not_found', { message: 'The call no longer exists.' })
+const notFound = (): never => refuse('not_found', { message: 'The call no longer exists.' })
 
 /** Tries the candidates in order until one accepts. */
 async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {
@@ -77,17 +77,17 @@ async function tryCandidate(
   const { engine } = ctx
   const { ledger, postgres, processId, mediaGateway } = engine
   const { offer } = candidate
-  const request = await voiced(engine, candidate, job.request)
+  const request = await resolveVoice(engine, candidate, job.request)
   const most = requestFor(request, offer.upstreamModel, inputs, countIn(job))
   const call = callOf(job, offer)
   const worst = amountToHold(most, offer, ledger.isGuarded(job.payer, offer.endpoint.billing))
   await ledger.reserve(call, worst)
   const parts = partsOf(countIn(job), most.kind === 'image' ? mediaGateway.mostImages(offer) : 1)
-  const sent = { call, offer: keptOf(offer), reserved: worst, parts }
+  const submission = { call, offer: keptOf(offer), reserved: worst, parts }
   try {
     await postgres.db.transaction().execute(async (tx) => {
       await ledger.outlive(tx, call.id)
-      if (!(await mediaJobs.send(tx, job.id, processId, sent))) throw new JobLeft()
+      if (!(await mediaJobs.send(tx, job.id, processId, submission))) throw new JobLeft()
       // Checked after the write, so a later cancellation sees the job as sent.
       if (job.operation_id !== null && (await mediaJobs.isCancelled(tx, job.operation_id))) throw new CancelledBefore()
     })
@@ -99,8 +99,16 @@ async function tryCandidate(
     }
     throw error
   }
-  const held: MediaJob = { ...job, request, call, offer: sent.offer, reserved_nano: worst, parts, status: 'sent' }
-  const ends = await runParts(ctx, held, offer, inputs, driving, (runner, part, request) => {
+  const sentJob: MediaJob = {
+    ...job,
+    request,
+    call,
+    offer: submission.offer,
+    reserved_nano: worst,
+    parts,
+    status: 'sent',
+  }
+  const ends = await runParts(ctx, sentJob, offer, inputs, driving, (runner, part, request) => {
     const maker = mediaGateway.makerOf(offer, request.kind, job.account_id)!
     return runPart(runner, maker, request, part)
   })
@@ -110,7 +118,7 @@ async function tryCandidate(
     await mediaJobs.unsend(postgres.db, job.id)
     return ends
   }
-  await finish(ctx, held, most, ends)
+  await finish(ctx, sentJob, most, ends)
   return null
 }
 
@@ -119,10 +127,10 @@ async function resume(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Dri
   const { engine, principal } = ctx
   const { mediaGateway, postgres } = engine
   const inputs = inputsOf(engine, await mediaJobs.inputs(postgres.db, job.id))
-  const kept = job.offer!
+  const storedOffer = job.offer!
   const acting = actingIn(principal, job.workspace_id)
-  const offer = await mediaGateway.again(acting, { slug: kept.slug, endpointId: kept.endpoint.id })
-  const most = requestFor(job.request, kept.upstreamModel, inputs, countIn(job))
+  const offer = await mediaGateway.again(acting, { slug: storedOffer.slug, endpointId: storedOffer.endpoint.id })
+  const most = requestFor(job.request, storedOffer.upstreamModel, inputs, countIn(job))
   const ends =
     offer === null
       ? job.parts.map(() => unclear(null))
@@ -150,7 +158,7 @@ async function runParts(
     const acting = actingIn(now.principal, job.workspace_id)
     return engine.mediaGateway.again(acting, { slug: offer.slug, endpointId: offer.endpoint.id })
   }
-  const settled = await Promise.allSettled(
+  const results = await Promise.allSettled(
     job.parts.map((part, place) => {
       const runner: PartRunner = {
         engine,
@@ -160,23 +168,24 @@ async function runParts(
         party: `${job.account_id} media ${job.id} ${place}`,
         driving,
         again,
-        begun: (begun) => mediaJobs.begun(engine.postgres.db, job.id, place, begun),
+        recordStart: (startedPart) => mediaJobs.begun(engine.postgres.db, job.id, place, startedPart),
       }
       return run(runner, part, requestFor(job.request, offer.upstreamModel, inputs, part.n))
     }),
   )
-  const failed = settled.filter((one): one is PromiseRejectedResult => one.status === 'rejected')
-  if (failed.length === 0) return settled.map((one) => (one as PromiseFulfilledResult<PartEnd>).value)
-  for (const one of settled)
+  const rejections = results.filter((one): one is PromiseRejectedResult => one.status === 'rejected')
+  if (rejections.length === 0) return results.map((one) => (one as PromiseFulfilledResult<PartEnd>).value)
+  for (const one of results)
     if (one.status === 'fulfilled' && one.value.end === 'delivered') await discard(one.value.collected.files)
-  throw (failed.find(({ reason }) => !(reason instanceof JobLeft)) ?? failed[0]!).reason
+  throw (rejections.find(({ reason }) => !(reason instanceof JobLeft)) ?? rejections[0]!).reason
 }
 
 const countIn = ({ request: { request } }: MediaJob): number => (request.kind === 'image' ? request.n : 1)
 
 function partsOf(count: number, most: number): Part[] {
   const parts: Part[] = []
-  for (let left = count; left > 0; left -= most) parts.push({ n: Math.min(left, most), job: null, losses: [] })
+  for (let remaining = count; remaining > 0; remaining -= most)
+    parts.push({ n: Math.min(remaining, most), job: null, losses: [] })
   return parts
 }
 

@@ -69,11 +69,11 @@ async function heldBack(): Promise<() => Promise<void>> {
 }
 
 test('a job canceled before submission is never sent and costs nothing', async () => {
-  const asked = forest.requests.length
+  const requestsBefore = forest.requests.length
   const letGo = await heldBack()
-  const begun = await alice.post('/inference/images', { ...picture, background: true })
-  assert.equal(begun.status, 202, begun.text)
-  const { id } = begun.body.data
+  const operationResponse = await alice.post('/inference/images', { ...picture, background: true })
+  assert.equal(operationResponse.status, 202, operationResponse.text)
+  const { id } = operationResponse.body.data
   // Paused before sending.
   const { db } = server.app.engine.postgres
   await until(
@@ -84,7 +84,7 @@ test('a job canceled before submission is never sent and costs nothing', async (
   await letGo()
   const { status } = await ended(alice, id)
   assert.equal(status, 'cancelled')
-  assert.equal(forest.requests.length, asked, 'the vendor heard nothing of it')
+  assert.equal(forest.requests.length, requestsBefore, 'the vendor heard nothing of it')
   const { pool } = server.app.engine.postgres
   const calls = await pool.query(`select cost_nano, status from calls where status = 'cancelled'`)
   assert.deepEqual(
@@ -97,21 +97,25 @@ test('a job canceled before submission is never sent and costs nothing', async (
 
 test('with instance keys, an account without credits is refused before a request, and credits are spent until they run out', async () => {
   const draw = (n: number) => bob.post('/inference/images', { model: 'house/gpt-image-2', prompt: 'a fox', n })
-  const heard = openai.requests.length
+  const requestsBefore = openai.requests.length
   assert.deepEqual(code(await draw(1)), [402, 'insufficient_credits'])
-  assert.equal(openai.requests.length, heard)
+  assert.equal(openai.requests.length, requestsBefore)
   await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 0.1 })
-  const paid = await draw(2)
-  assert.deepEqual([paid.status, paid.body.data.cost_usd], [200, 0.08], paid.text)
+  const response = await draw(2)
+  assert.deepEqual([response.status, response.body.data.cost_usd], [200, 0.08], response.text)
   assert.deepEqual(code(await draw(1)), [402, 'insufficient_credits'])
-  const said = await bob.post('/inference/speech', { model: 'house/tts-1', input: 'x'.repeat(100) })
-  assert.deepEqual([said.status, said.body.data.cost_usd], [200, 0.0015], 'what is left pays for less')
+  const speechResponse = await bob.post('/inference/speech', { model: 'house/tts-1', input: 'x'.repeat(100) })
+  assert.deepEqual(
+    [speechResponse.status, speechResponse.body.data.cost_usd],
+    [200, 0.0015],
+    'what is left pays for less',
+  )
   const { body } = await bob.get('/me/usage')
   assert.match(JSON.stringify(body), /0\.0815/)
 })
 
 /** Mounts a 1 MB disk as the media working directory. */
-const mounted = (path: string): boolean => {
+const canMountAt = (path: string): boolean => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path], { stdio: 'ignore' })
     return true
@@ -121,7 +125,7 @@ const mounted = (path: string): boolean => {
 }
 const canMount = ((): boolean => {
   using folder = temporaryDir('uk-mount-')
-  if (!mounted(folder.path)) return false
+  if (!canMountAt(folder.path)) return false
   execFileSync('umount', ['-l', folder.path])
   return true
 })()
@@ -133,11 +137,11 @@ test(
     const folder = join(server.app.engine.config.dataDir, 'media')
     const key = await alice.key()
     const book = { model: 'house/tts-1', input: 'x'.repeat(2_000), format: 'wav' }
-    assert.ok(mounted(folder))
+    assert.ok(canMountAt(folder))
     try {
-      const refused = await key.post('/inference/speech', book)
-      assert.deepEqual(code(refused), [507, 'storage_full'], refused.text)
-      assert.match(refused.body.error.message, /counted as billed.*no storage space left/)
+      const refusal = await key.post('/inference/speech', book)
+      assert.deepEqual(code(refusal), [507, 'storage_full'], refusal.text)
+      assert.match(refusal.body.error.message, /counted as billed.*no storage space left/)
     } finally {
       execFileSync('umount', ['-l', folder])
     }

@@ -11,14 +11,15 @@ import type { Person, TestServer } from '#test/server.ts'
 type Response = Parameters<typeof json>[0]
 
 const RESULT = '/files/result'
-const lost = (response: Response, path: string): void =>
+const sendExpired = (response: Response, path: string): void =>
   json(response, { error: { message: 'This result has expired.' } }, path.includes('410') ? 410 : 404)
 
 /** Responses of every vendor in its own format: each job is done, and its result has expired. */
 function answer({ method, path }: Got, response: Response, origin: string): void {
   const file = `${origin}${path.split('/').slice(0, 2).join('/')}${RESULT}`
   const here = `${origin}${path}`
-  if (path.endsWith(RESULT) || path.endsWith('/content') || path.endsWith('/requests/1')) return lost(response, path)
+  if (path.endsWith(RESULT) || path.endsWith('/content') || path.endsWith('/requests/1'))
+    return sendExpired(response, path)
   if (path.endsWith(':predictLongRunning')) return json(response, { name: 'operations/1' })
   if (path.endsWith('/operations/1'))
     return json(response, {
@@ -47,12 +48,12 @@ const kinds = ['image', 'video', 'speech', 'transcription'] as const
 const jobs = everyProvider.flatMap(({ id, shape }) => {
   const adapter = adapterOf(endpointAt('http://127.0.0.1', shape, { preset: id }))
   // fal's audio and transcripts work like its images. Stability's status response is the file itself.
-  const made = kinds.filter((kind) => adapter[kind]?.how === 'deferred' && (kind === 'image' || kind === 'video'))
-  return id === 'stability' ? [] : made.flatMap((kind) => [404, 410].map((status) => ({ id, shape, kind, status })))
+  const jobKinds = kinds.filter((kind) => adapter[kind]?.how === 'deferred' && (kind === 'image' || kind === 'video'))
+  return id === 'stability' ? [] : jobKinds.flatMap((kind) => [404, 410].map((status) => ({ id, shape, kind, status })))
 })
 
 /** Started together, so that they wait for the first poll at the same time. */
-const begun = new Map<object, string>()
+const operations = new Map<object, string>()
 let server: TestServer
 let alice: Person
 let vendor: Awaited<ReturnType<typeof vendorAt>>
@@ -75,9 +76,9 @@ before(async () => {
       },
     )
     const ask = { model: `${slug}/a/b`, prompt: 'x', background: true, ...(kind === 'video' && { seconds: 4 }) }
-    const answered = await alice.post(`/inference/${kind}s`, ask)
-    assert.equal(answered.status, 202, answered.text)
-    begun.set(job, answered.body.data.id)
+    const response = await alice.post(`/inference/${kind}s`, ask)
+    assert.equal(response.status, 202, response.text)
+    operations.set(job, response.body.data.id)
   }
 })
 
@@ -88,6 +89,6 @@ after(async () => {
 
 for (const job of jobs)
   test(`an expired result (${job.status}) of a ${job.kind} from ${job.id} is a provider error, and is billed`, async () => {
-    const { status, error, cost_usd } = await ended(alice, begun.get(job)!)
+    const { status, error, cost_usd } = await ended(alice, operations.get(job)!)
     assert.deepEqual([status, error.code, cost_usd], ['failed', 'bad_provider_answer', 0.04], JSON.stringify(error))
   })

@@ -14,7 +14,7 @@ import { JobLeft, type PartEnd } from './part-end.ts'
 import { actingNow } from './rights-now.ts'
 import { type MediaJob, type KeptError, type Settlement, keptError, mediaJobs } from './store.ts'
 
-type Delivered = Extract<PartEnd, { end: 'delivered' }>
+type Delivery = Extract<PartEnd, { end: 'delivered' }>
 
 /**
  * Writes a job's files and response, or its error, atomically. `request` null: it was never sent, so nothing is
@@ -27,14 +27,14 @@ export async function finish(
   ends: readonly PartEnd[],
 ): Promise<void> {
   const { postgres, processId, ledger, log } = ctx.engine
-  const delivered = ends.filter((end): end is Delivered => end.end === 'delivered')
-  const files = delivered.flatMap(({ collected }) => collected.files)
+  const deliveries = ends.filter((end): end is Delivery => end.end === 'delivered')
+  const files = deliveries.flatMap(({ collected }) => collected.files)
   const settlement =
     request === null ? null : settlementOf(job, request, ends, ledger.isGuarded(job.payer, job.call!.billing))
   try {
-    if (delivered.length > 0)
+    if (deliveries.length > 0)
       try {
-        return await save(ctx, job, settlement!, delivered, files, ends)
+        return await save(ctx, job, settlement!, deliveries, files, ends)
       } catch (error) {
         await discard(files)
         // Generated and billed, but it can't be stored: no space, or the caller lost access.
@@ -59,7 +59,7 @@ async function save(
   ctx: Context<HasMediaGateway>,
   job: MediaJob,
   outcome: Settlement,
-  delivered: readonly Delivered[],
+  deliveries: readonly Delivery[],
   files: readonly CollectedFile[],
   ends: readonly PartEnd[],
 ): Promise<void> {
@@ -85,8 +85,8 @@ async function save(
       outcome,
       rows,
       files,
-      delivered,
-      complete: delivered.length === ends.length,
+      deliveries,
+      complete: deliveries.length === ends.length,
     })
     if (!(await mediaJobs.end(tx.db, job.id, tx.engine.processId, { outcome, result, error: null })))
       throw new JobLeft()
@@ -97,24 +97,24 @@ async function save(
 function errorOf(ends: readonly PartEnd[]): KeptError | null {
   const failures = ends.filter((end): end is Extract<PartEnd, { error: Refusal }> => 'error' in end)
   // An error that costs money takes precedence.
-  const told = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
-  return told === undefined ? null : keptError(told.error)
+  const failure = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
+  return failure === undefined ? null : keptError(failure.error)
 }
 
-function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], guarded: boolean): Settlement {
+function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], isGuarded: boolean): Settlement {
   const offer = job.offer as unknown as MediaOffer
   let cost: Nano | null = 0n
   let source: CostSource | null = 'computed'
   const usages: Usage[] = []
   for (const [i, end] of ends.entries()) {
     const one: MediaRequest = request.kind === 'image' ? { ...request, n: job.parts[i]!.n } : request
-    const paid = costOfPart(one, offer, end)
-    cost = cost === null || paid.nano === null ? null : cost + paid.nano
-    source = sourceOf(source, paid.source)
+    const partCost = costOfPart(one, offer, end)
+    cost = cost === null || partCost.nano === null ? null : cost + partCost.nano
+    source = sourceOf(source, partCost.source)
     usages.push(usageOfPart(one, end))
   }
-  const held = job.reserved_nano
-  if (guarded && held !== null && cost !== null && cost > held) cost = held
+  const reservedNano = job.reserved_nano
+  if (isGuarded && reservedNano !== null && cost !== null && cost > reservedNano) cost = reservedNano
   if (offer.endpoint.billing === 'free') source = 'free'
   const usage = { ...sumUsage(usages), requests: ends.length }
   const any = ends.some(({ end }) => end === 'delivered')
@@ -136,11 +136,11 @@ function costOfPart(
   offer: MediaOffer,
   end: PartEnd,
 ): { nano: Nano | null; source: CostSource | null } {
-  const held = worstCase(request, offer)
-  const asHeld = { nano: held, source: held === null ? null : ('estimated' as const) }
+  const worstCost = worstCase(request, offer)
+  const asHeld = { nano: worstCost, source: worstCost === null ? null : ('estimated' as const) }
   switch (end.end) {
     case 'delivered':
-      return costOf(asSent(request, end.collected.losses), unitsOf(end), offer, held)
+      return costOf(asSent(request, end.collected.losses), unitsOf(end), offer, worstCost)
     case 'elsewhere':
       return { nano: 0n, source: 'computed' }
     case 'cancelled':
@@ -148,7 +148,7 @@ function costOfPart(
     case 'failed':
       if (end.cost === 'nothing') return { nano: 0n, source: 'computed' }
       if (end.cost === 'held') return asHeld
-      return costOf(request, end.cost === 'asked' ? {} : end.cost, offer, held)
+      return costOf(request, end.cost === 'asked' ? {} : end.cost, offer, worstCost)
   }
 }
 
@@ -156,7 +156,7 @@ function costOfPart(
  * The billed units. If the vendor doesn't report them, they are computed from the files: image count and size, or
  * duration.
  */
-function unitsOf({ collected: { units, files } }: Delivered): MediaUnits {
+function unitsOf({ collected: { units, files } }: Delivery): MediaUnits {
   const seconds = files.reduce((sum, { facts }) => sum + (facts.durationSeconds ?? 0), 0)
   const [first] = files
   const kind = first?.facts.kind

@@ -51,7 +51,7 @@ test('after a disconnect, a submitted job is listed as an operation and its imag
   const before = vendor.jobs.length
   vendor.script({ media: { job: { polls: 2 } } })
   const leaving = new AbortController()
-  const asked = fetch(`${server.origin}/v1/inference/images`, {
+  const pendingResponse = fetch(`${server.origin}/v1/inference/images`, {
     method: 'POST',
     headers: { ...alice.headers, 'content-type': 'application/json' },
     body: JSON.stringify({ model, prompt: 'Left alone' }),
@@ -62,12 +62,12 @@ test('after a disconnect, a submitted job is listed as an operation and its imag
     (jobs) => jobs === before + 1,
   )
   leaving.abort()
-  assert.equal(await asked, null)
-  const [shown] = await until(
+  assert.equal(await pendingResponse, null)
+  const [shownOperation] = await until(
     async () => (await alice.get('/operations?kind=inference.images')).body.data as { id: string }[],
     (rows) => rows.length === 1,
   )
-  const operation = await ended(alice, shown!.id)
+  const operation = await ended(alice, shownOperation!.id)
   assert.equal(operation.status, 'succeeded', JSON.stringify(operation.error))
   assert.equal(operation.result.files[0].name, 'Left alone.jpg')
   assert.equal(vendor.jobs.length, before + 1)
@@ -90,8 +90,8 @@ test('an expired link is reported without its URL, and the result is billed', as
 
 test('a call that can’t start leaves nothing behind', async () => {
   const key = await alice.key({ spend_cap_usd: 0.01, spend_cap_period: 'total' })
-  const refused = await key.post('/inference/images', { model, prompt: 'Too dear' })
-  assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)
+  const refusal = await key.post('/inference/images', { model, prompt: 'Too dear' })
+  assert.deepEqual([refusal.status, refusal.body.error.code], [402, 'spend_cap_reached'], refusal.text)
   const { pool } = server.app.engine.postgres
   await until(
     async () => (await pool.query(`select id from media_jobs where status <> 'over'`)).rows,

@@ -48,15 +48,15 @@ export async function showAsOperation(
   job: Pick<MediaJob, 'id' | 'kind' | 'workspace_id'>,
 ): Promise<Background> {
   return ctx.transaction(async (tx) => {
-    const started = await startOperation(
+    const background = await startOperation(
       tx,
       kinds[job.kind],
       { jobId: job.id },
       { workspaceId: job.workspace_id, isAccepted: true },
     )
-    if (!(await mediaJobs.showBy(tx.db, job.id, started.operation.id)))
+    if (!(await mediaJobs.showBy(tx.db, job.id, background.operation.id)))
       refuse('invalid_state', { message: 'Another operation already returned this result.' })
-    return started
+    return background
   })
 }
 
@@ -66,15 +66,15 @@ async function goOn(
   { signal, cancelled, progress }: Running,
 ): Promise<Outcome> {
   const { postgres, processId } = ctx.engine
-  const job = await claimed(ctx, jobId, signal)
+  const job = await claimJob(ctx, jobId, signal)
   const leaving = new AbortController()
   const onSignal = (): void => void (cancelled.aborted || leaving.abort())
   signal.addEventListener('abort', onSignal, { once: true })
   if (signal.aborted) onSignal()
   try {
-    const ended =
+    const endedJob =
       job.status === 'over' ? job : await driveJob(ctx, job, { cancelled, leaving: leaving.signal, progress })
-    return outcomeOf(ended)
+    return outcomeOf(endedJob)
   } catch (error) {
     if (error instanceof JobLeft) throw new Refusal('shutting_down')
     throw error
@@ -84,7 +84,7 @@ async function goOn(
   }
 }
 
-async function claimed(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSignal): Promise<MediaJob> {
+async function claimJob(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSignal): Promise<MediaJob> {
   const { postgres, processId } = ctx.engine
   const until = performance.now() + LEASE_MS
   for (;;) {
@@ -97,7 +97,7 @@ async function claimed(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSi
   }
 }
 
-function outcomeOf({ result, error, outcome, kind: made }: MediaJob): Outcome {
+function outcomeOf({ result, error, outcome, kind: mediaKind }: MediaJob): Outcome {
   if (error !== null) throw refusalOf(error)
   const answer = result as { files: { id: Id }[]; text?: string } | null
   if (answer === null) return { cancelled: true }
@@ -106,14 +106,14 @@ function outcomeOf({ result, error, outcome, kind: made }: MediaJob): Outcome {
     result: answer,
     cost: outcome?.cost ?? null,
     ...(first && { resource: { type: 'file', id: first.id }, content: { fileId: first.id } }),
-    ...(made === 'transcription' && { content: { type: 'text/plain; charset=utf-8', text: answer.text ?? '' } }),
+    ...(mediaKind === 'transcription' && { content: { type: 'text/plain; charset=utf-8', text: answer.text ?? '' } }),
   }
 }
 
-const known: ReadonlySet<string> = new Set(codes)
+const knownCodes: ReadonlySet<string> = new Set(codes)
 
 export function refusalOf({ type, code = type, message, param, details, headers }: KeptError): Refusal {
-  return new Refusal(known.has(code) ? (code as Refusal['code']) : 'internal_error', {
+  return new Refusal(knownCodes.has(code) ? (code as Refusal['code']) : 'internal_error', {
     message,
     ...(param !== undefined && { param }),
     ...(details && { details }),
@@ -129,7 +129,7 @@ export const mediaSchedules = (engine: Engine<HasMediaGateway>): Schedule[] => [
 
 async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Promise<void> {
   const { postgres, processId, log } = engine
-  for (const { id, status, operation_id: shown } of await mediaJobs.orphans(postgres.db)) {
+  for (const { id, status, operation_id: operationId } of await mediaJobs.orphans(postgres.db)) {
     if (signal.aborted) return
     // Nothing was sent, and no caller waits.
     if (status === 'waiting') {
@@ -141,7 +141,7 @@ async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Prom
     try {
       const ctx = await actingNow(engine, job, signal)
       if (ctx === null) continue
-      if (shown === null) {
+      if (operationId === null) {
         await mediaJobs.leave(postgres.db, id, processId, null)
         await showAsOperation(ctx, job)
       } else {

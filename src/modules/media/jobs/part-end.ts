@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Refusal } from '#core/errors.ts'
-import type { Collected } from './collect.ts'
+import type { CollectedMedia } from './collect.ts'
 
 /** The outcome of one request to the vendor. */
 export type PartEnd =
-  | { end: 'delivered'; collected: Collected }
+  | { end: 'delivered'; collected: CollectedMedia }
   /** Not accepted, so another provider may be tried. */
   | { end: 'elsewhere'; error: Refusal }
   /** `cost`: nothing, the requested units, the reservation, or the vendor's figure. */

@@ -34,7 +34,7 @@ const within = <Q extends SelectQueryBuilder<Database, 'media_jobs', object>>(
   return (held_to === null ? own : own.where('workspace_id', '=', held_to)) as Q
 }
 
-const read = (row: object): PassingVideo => row as PassingVideo
+const toVideo = (row: object): PassingVideo => row as PassingVideo
 
 export const passingVideos = {
   mark: async (db: Db, operationId: Id): Promise<void> => {
@@ -55,7 +55,7 @@ export const passingVideos = {
 
   get: async (db: Db, operationId: string, reach: Reach): Promise<PassingVideo | null> => {
     const row = await within(rows(db), reach).where('operation_id', '=', operationId).executeTakeFirst()
-    return row === undefined ? null : read(row)
+    return row === undefined ? null : toVideo(row)
   },
 
   list: async (
@@ -65,9 +65,9 @@ export const passingVideos = {
   ): Promise<PassingVideo[]> => {
     let query = within(rows(db), reach).orderBy('operation_id', order).limit(limit)
     if (after !== null) query = query.where('operation_id', order === 'asc' ? '>' : '<', after)
-    return (await query.execute()).map(read)
+    return (await query.execute()).map(toVideo)
   },
 
   due: async (db: Db, before: Date): Promise<PassingVideo[]> =>
-    (await rows(db).where('status', '=', 'over').where('updated_at', '<', before).limit(100).execute()).map(read),
+    (await rows(db).where('status', '=', 'over').where('updated_at', '<', before).limit(100).execute()).map(toVideo),
 }

@@ -15,7 +15,7 @@ import type { Blobs } from '#infra/blobs/blobs.ts'
 import type { Media } from '#packages/media-tools/media.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { type Collected, collect } from './collect.ts'
+import { type CollectedMedia, collect } from './collect.ts'
 import { type Driving, JobLeft, type PartEnd, wait } from './part-end.ts'
 import type { Part } from './store.ts'
 
@@ -30,7 +30,7 @@ export interface PartRunner {
   /** The current offer, because the key may have changed. Null: the caller may no longer use it. */
   again(): Promise<MediaOffer | null>
   /** Stores the vendor's job. */
-  begun(part: Part): Promise<void>
+  recordStart(part: Part): Promise<void>
 }
 
 /** After this, the vendor has lost the request. */
@@ -63,18 +63,18 @@ async function runAtOnce<R extends MediaRequest>(
   const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
   const startedAt = performance.now()
   using place = gateway.place(signal)
-  let made: DeliveredMedia
+  let result: DeliveredMedia
   try {
-    made = withLength(request, await maker.run(gateway.wireTo(offer, runner.party, signal, place), request))
+    result = withLength(request, await maker.run(gateway.wireTo(offer, runner.party, signal, place), request))
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
-    return failed(runner, error, 'immediate')
+    return failPart(runner, error, 'immediate')
   }
   try {
-    const delivered = await asAsked(runner, request, made, signal)
-    const collected = await collect(runner.engine, request.kind, delivered, { account: runner.account, signal })
+    const delivery = await asAsked(runner, request, result, signal)
+    const collection = await collect(runner.engine, request.kind, delivery, { account: runner.account, signal })
     gateway.succeeded(offer, performance.now() - startedAt)
-    return { end: 'delivered', collected }
+    return { end: 'delivered', collected: collection }
   } catch (error) {
     if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
     // It was generated, so it's billed and no other provider is tried.
@@ -89,13 +89,13 @@ async function runAtOnce<R extends MediaRequest>(
 async function asAsked(
   { engine, account, offer }: PartRunner,
   request: MediaRequest,
-  delivered: DeliveredMedia,
+  delivery: DeliveredMedia,
   signal: AbortSignal,
 ): Promise<DeliveredMedia> {
-  if (delivered.kind !== 'sound' || request.kind !== 'speech') return delivered
+  if (delivery.kind !== 'sound' || request.kind !== 'speech') return delivery
   const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
-  const sound = await soundAs(delivered.sound, request.format, engine.media.converter, { account, signal, ...comment })
-  return { ...delivered, sound }
+  const sound = await soundAs(delivery.sound, request.format, engine.media.converter, { account, signal, ...comment })
+  return { ...delivery, sound }
 }
 
 async function submit<R extends MediaRequest>(
@@ -112,13 +112,13 @@ async function submit<R extends MediaRequest>(
     const wire = gateway.wireTo(offer, runner.party, until, place)
     part = { n, ...(await maker.submit(wire, request)) }
   } catch (error) {
-    return failed(runner, error, 'deferred')
+    return failPart(runner, error, 'deferred')
   }
-  await runner.begun(part)
+  await runner.recordStart(part)
   return follow(runner, maker, request, part)
 }
 
-function failed({ gateway, offer }: PartRunner, error: unknown, how: 'immediate' | 'deferred'): PartEnd {
+function failPart({ gateway, offer }: PartRunner, error: unknown, how: 'immediate' | 'deferred'): PartEnd {
   if (error instanceof MediaFault) gateway.failed(offer, error)
   switch (fateOf(error, how)) {
     case 'elsewhere':
@@ -166,33 +166,33 @@ export async function follow<R extends MediaRequest>(
     await wait(pollDelayMs(pace, round, retryAfterSeconds, Math.random()), driving)
     if (driving.cancelled.aborted) return cancel(runner, maker, job)
     if (driving.leaving.aborted) throw new JobLeft()
-    let polled: PollResult
+    let pollResult: PollResult
     const until = AbortSignal.timeout(POLL_MS)
     using place = gateway.place(until)
     try {
       offer = (await runner.again()) ?? withdrawn()
-      polled = await maker.poll(gateway.wireTo(offer, runner.party, until, place), job)
+      pollResult = await maker.poll(gateway.wireTo(offer, runner.party, until, place), job)
       blind = 0
     } catch (error) {
-      if (!passes(error) || ++blind >= MOST_BLIND) return lost(error)
+      if (!passes(error) || ++blind >= MOST_BLIND) return unknownOutcome(error)
       retryAfterSeconds = (error as MediaFault).retryAfterSeconds
       continue
     }
-    if (polled.status === 'pending') {
-      retryAfterSeconds = polled.retryAfterSeconds
-      if (polled.progress !== null) driving.progress(polled.progress)
+    if (pollResult.status === 'pending') {
+      retryAfterSeconds = pollResult.retryAfterSeconds
+      if (pollResult.progress !== null) driving.progress(pollResult.progress)
       continue
     }
-    if (polled.status !== 'done') return endedThere(polled)
+    if (pollResult.status !== 'done') return endedThere(pollResult)
     try {
       const signal = driving.cancelled
-      const delivered = withLength(request, polled.delivered)
-      const collected: Collected = await collect(runner.engine, request.kind, delivered, {
+      const delivery = withLength(request, pollResult.delivered)
+      const collection: CollectedMedia = await collect(runner.engine, request.kind, delivery, {
         account: runner.account,
         signal,
       })
       gateway.succeeded(offer, 0)
-      return { end: 'delivered', collected: { ...collected, losses: [...part.losses, ...collected.losses] } }
+      return { end: 'delivered', collected: { ...collection, losses: [...part.losses, ...collection.losses] } }
     } catch (error) {
       if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
       if (isFull(error)) return noRoom()
@@ -211,7 +211,7 @@ function withdrawn(): never {
 }
 
 /** The vendor no longer knows the job, or can't be reached. */
-function lost(error: unknown): PartEnd {
+function unknownOutcome(error: unknown): PartEnd {
   const why = error instanceof MediaFault ? error.message : 'The provider’s response can’t be understood.'
   const message = `The provider couldn’t be asked for the result, so it’s counted as billed. ${why}`
   return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
@@ -232,8 +232,8 @@ async function cancel<R extends MediaRequest>(
   try {
     const until = AbortSignal.timeout(CANCEL_MS)
     using place = gateway.place(until)
-    const confirmed = await maker.cancel(gateway.wireTo(offer, party, until, place), job)
-    return { end: 'cancelled', cost: confirmed ? 'nothing' : 'held' }
+    const isConfirmed = await maker.cancel(gateway.wireTo(offer, party, until, place), job)
+    return { end: 'cancelled', cost: isConfirmed ? 'nothing' : 'held' }
   } catch {
     return { end: 'cancelled', cost: 'held' }
   }

@@ -107,12 +107,12 @@ export const mediaJobs = {
         .insertInto('media_job_inputs')
         .values(inputs.map(({ facts, ...input }) => ({ ...input, job_id: job.id, facts: JSON.stringify(facts) })))
         .execute()
-    return read(row)
+    return toJob(row)
   },
 
   get: async (db: Db, id: Id): Promise<MediaJob | null> => {
     const row = await db.selectFrom('media_jobs').selectAll().where('id', '=', id).executeTakeFirst()
-    return row === undefined ? null : read(row)
+    return row === undefined ? null : toJob(row)
   },
 
   inputs: async (db: Db, id: Id): Promise<StoredInput[]> =>
@@ -135,7 +135,7 @@ export const mediaJobs = {
       .where(sql<boolean>`(process_id is null or process_id not in (${living}))`)
       .returningAll()
       .executeTakeFirst()
-    return row === undefined ? null : read(row)
+    return row === undefined ? null : toJob(row)
   },
 
   /** Releases the job. `operationId`: the operation that now shows it. */
@@ -287,16 +287,16 @@ export const mediaJobs = {
 const write = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
 
-function read({ request, payer, call, offer, parts, outcome, error, ...row }: Row): MediaJob {
+function toJob({ request, payer, call, offer, parts, outcome, error, ...row }: Row): MediaJob {
   // The column type describes writes.
   const paying = payerOf(payer as unknown as WrittenPayer)
-  const kept = call as (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | null
+  const storedCall = call as (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | null
   const settlement = outcome as (Omit<Settlement, 'cost'> & { cost: string | null }) | null
   return {
     ...row,
     request: request as MediaAsk,
     payer: paying,
-    call: kept && { ...kept, payer: paying, startedAt: new Date(kept.startedAt) },
+    call: storedCall && { ...storedCall, payer: paying, startedAt: new Date(storedCall.startedAt) },
     offer: offer as KeptOffer | null,
     parts: parts as readonly Part[],
     outcome: settlement && { ...settlement, cost: settlement.cost === null ? null : BigInt(settlement.cost) },

@@ -7,7 +7,7 @@ import { type MediaJob, mediaJobs } from './store.ts'
 
 /** A job driven by this process while a request waits. */
 export interface InlineJob {
-  ended: Promise<MediaJob>
+  completion: Promise<MediaJob>
   cancel(): void
   /** Leaves the vendor's job to another process. `ended` then rejects with `JobLeft`. */
   leave(): void
@@ -23,10 +23,10 @@ export class MediaWork implements AsyncDisposable {
   }
 
   start(ctx: Context<HasMediaGateway>, job: MediaJob): InlineJob {
-    const cancelled = new AbortController()
+    const cancellation = new AbortController()
     const leaving = new AbortController()
-    const ended = driveJob(ctx, job, {
-      cancelled: cancelled.signal,
+    const completion = driveJob(ctx, job, {
+      cancelled: cancellation.signal,
       leaving: leaving.signal,
       progress() {},
     })
@@ -38,8 +38,8 @@ export class MediaWork implements AsyncDisposable {
       })
       .finally(() => this.#jobs.delete(job.id))
     // The caller may have disconnected.
-    ended.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a media call had no result'))
-    const inline: InlineJob = { ended, cancel: () => cancelled.abort(), leave: () => leaving.abort() }
+    completion.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a media call had no result'))
+    const inline: InlineJob = { completion, cancel: () => cancellation.abort(), leave: () => leaving.abort() }
     this.#jobs.set(job.id, inline)
     return inline
   }
@@ -49,7 +49,7 @@ export class MediaWork implements AsyncDisposable {
     const all = [...this.#jobs.values()]
     for (const job of all) job.leave()
     const late = new Promise<void>((resolve) => setTimeout(resolve, LATE_MS).unref())
-    await Promise.race([Promise.allSettled(all.map(({ ended }) => ended)), late])
+    await Promise.race([Promise.allSettled(all.map(({ completion: ended }) => ended)), late])
   }
 }
 

@@ -60,14 +60,14 @@ for (const [title, path, more] of ways)
     ['oa/gpt-4o-mini-tts', 4_096],
   ] as const)
     test(`a text over the limit of ${model} is refused with its field and not sent: ${title}`, async () => {
-      const capped = await alice.key()
-      for (const by of [alice, capped]) {
+      const cappedKey = await alice.key()
+      for (const by of [alice, cappedKey]) {
         if (by === alice && path.startsWith('/compat')) continue
         const before = posts()
         // A surrogate pair counts as one character.
-        const refused = await by.post(path, { model, input: '🦊'.repeat(most + 1), ...more })
-        assert.deepEqual(code(refused), [400, 'invalid_parameter', 'input'], refused.text)
-        assert.match(refused.text, new RegExp(`accepts up to ${most}\\.`))
+        const refusal = await by.post(path, { model, input: '🦊'.repeat(most + 1), ...more })
+        assert.deepEqual(code(refusal), [400, 'invalid_parameter', 'input'], refusal.text)
+        assert.match(refusal.text, new RegExp(`accepts up to ${most}\\.`))
         assert.equal(posts(), before)
       }
     })
@@ -75,25 +75,25 @@ for (const [title, path, more] of ways)
 test('a text of exactly the maximum length is sent', async () => {
   const key = await alice.key()
   const before = posts()
-  const spoken = await key.post('/compat-a/v1/audio/speech', {
+  const response = await key.post('/compat-a/v1/audio/speech', {
     model: 'eleven/short',
     voice: 'x',
     input: '🦊'.repeat(20),
   })
-  assert.equal(spoken.status, 200, spoken.text)
+  assert.equal(response.status, 200, response.text)
   assert.equal(posts(), before + 1)
 })
 
 test('a video without `seconds` is refused if its price depends on the length', async () => {
-  const capped = await alice.key({ spend_cap_usd: 5, spend_cap_period: 'total' })
-  const ask = (model: string, more: object = {}) => capped.post('/inference/videos', { model, prompt: 'x', ...more })
+  const cappedKey = await alice.key({ spend_cap_usd: 5, spend_cap_period: 'total' })
+  const ask = (model: string, more: object = {}) => cappedKey.post('/inference/videos', { model, prompt: 'x', ...more })
   assert.deepEqual(code(await ask('film/by-second')), [400, 'missing_parameter', 'seconds'])
   assert.deepEqual(code(await ask('film/unpriced')), [402, 'unpriced_model', undefined])
-  for (const taken of [await ask('film/by-second', { seconds: 4 }), await ask('film/flat')]) {
-    assert.equal(taken.status, 202, taken.text)
-    assert.equal((await ended(alice, taken.body.data.id)).status, 'failed')
+  for (const response of [await ask('film/by-second', { seconds: 4 }), await ask('film/flat')]) {
+    assert.equal(response.status, 202, response.text)
+    assert.equal((await ended(alice, response.body.data.id)).status, 'failed')
   }
-  const shelf = await capped.post('/compat-a/v1/videos', { model: 'film/by-second', prompt: 'x' })
+  const shelf = await cappedKey.post('/compat-a/v1/videos', { model: 'film/by-second', prompt: 'x' })
   assert.deepEqual(code(shelf), [400, 'missing_parameter', 'seconds'], shelf.text)
   assert.equal((await alice.post('/inference/videos', { model: 'film/by-second', prompt: 'x' })).status, 202)
 })

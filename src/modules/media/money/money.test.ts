@@ -15,36 +15,36 @@ const pictures = (requests: MediaVendor['requests']): number =>
 test('a spend cap below the worst case refuses before any request; otherwise the actual cost is settled', async () => {
   const key = await alice.key({ spend_cap_usd: 0.1, spend_cap_period: 'total' })
   const before = pictures(vendor.requests)
-  const refused = await key.post('/inference/images', { model, prompt: 'x', n: 3 })
-  assert.deepEqual([refused.status, refused.body.error.code], [402, 'spend_cap_reached'], refused.text)
+  const refusal = await key.post('/inference/images', { model, prompt: 'x', n: 3 })
+  assert.deepEqual([refusal.status, refusal.body.error.code], [402, 'spend_cap_reached'], refusal.text)
   assert.equal(pictures(vendor.requests), before)
   const fits = await key.post('/inference/images', { model, prompt: 'x', n: 2 })
   assert.deepEqual([fits.status, fits.body.data.cost_usd], [200, 0.08], fits.text)
   const again = await key.post('/inference/images', { model, prompt: 'x' })
   assert.deepEqual([again.status, again.body.error.code], [402, 'spend_cap_reached'])
   const { body } = await alice.get(`/api-keys`)
-  const shown = body.data.find(({ id }: { id: string }) => id === key.keyId)
-  assert.equal(shown.spent_usd, 0.08)
+  const keyRow = body.data.find(({ id }: { id: string }) => id === key.keyId)
+  assert.equal(keyRow.spent_usd, 0.08)
 })
 
 test('under a spend cap, affordable OpenAI requests are billed at their cost and others are refused before sending', async () => {
   const key = await alice.key({ spend_cap_usd: 0.05, spend_cap_period: 'total' })
   const ask = (path: string, body: object) => key.post(`/compat-a/v1${path}`, body)
-  const spent = async () =>
+  const readSpending = async () =>
     (await alice.get('/api-keys')).body.data.find(({ id }: { id: string }) => id === key.keyId).spent_usd
-  const drawn = await ask('/images/generations', { model, prompt: 'x', size: '1024x1024' })
-  assert.equal(drawn.status, 200, drawn.text)
-  assert.ok(Buffer.from(drawn.body.data[0].b64_json, 'base64').length > 0)
-  await until(spent, (usd) => usd === 0.04)
+  const imageResponse = await ask('/images/generations', { model, prompt: 'x', size: '1024x1024' })
+  assert.equal(imageResponse.status, 200, imageResponse.text)
+  assert.ok(Buffer.from(imageResponse.body.data[0].b64_json, 'base64').length > 0)
+  await until(readSpending, (usd) => usd === 0.04)
   const before = vendor.requests.length
   const more = await ask('/images/generations', { model, prompt: 'x', n: 1 })
   assert.deepEqual([more.status, more.body.error.code], [402, 'spend_cap_reached'], more.text)
   const book = await ask('/audio/speech', { model: 'studio/tts-1', voice: 'alloy', input: 'x'.repeat(4_000) })
   assert.deepEqual([book.status, book.body.error.code], [402, 'spend_cap_reached'], book.text)
   assert.equal(vendor.requests.length, before)
-  const said = await ask('/audio/speech', { model: 'studio/tts-1', voice: 'alloy', input: 'x'.repeat(100) })
-  assert.equal(said.status, 200, said.text)
-  await until(spent, (usd) => usd === 0.0415)
+  const speechResponse = await ask('/audio/speech', { model: 'studio/tts-1', voice: 'alloy', input: 'x'.repeat(100) })
+  assert.equal(speechResponse.status, 200, speechResponse.text)
+  await until(readSpending, (usd) => usd === 0.0415)
 })
 
 test('a request without a response isn’t repeated, and its reservation is billed', async () => {
@@ -93,12 +93,12 @@ test('generated files need a writable workspace: viewers, former members and oth
   const members = (await alice.get(`/workspaces/${workspace_id}/members`)).body.data
   const bobs = members.find(({ user_id }: { user_id: string }) => user_id === bob.id)
   assert.equal((await alice.patch(`/workspaces/${workspace_id}/members/${bobs.id}`, { role: 'member' })).status, 200)
-  const made = await bob.post('/inference/images', ask())
-  assert.equal(made.status, 200, made.text)
-  assert.equal(made.body.data.files[0].workspace_id, workspace_id)
+  const response = await bob.post('/inference/images', ask())
+  assert.equal(response.status, 200, response.text)
+  assert.equal(response.body.data.files[0].workspace_id, workspace_id)
   const key = await bob.key({ scopes: ['inference:run'], workspace_id })
-  const bound = await key.post('/inference/images', ask({ workspace_id: undefined }))
-  assert.equal(bound.body.data.files[0].workspace_id, workspace_id, bound.text)
+  const boundResponse = await key.post('/inference/images', ask({ workspace_id: undefined }))
+  assert.equal(boundResponse.body.data.files[0].workspace_id, workspace_id, boundResponse.text)
   assert.equal((await key.post('/inference/images', ask({ workspace_id: bob.workspaceId }))).status, 404)
   const folder = (await bob.post('/drive/files/folders', { workspace_id: bob.workspaceId, name: 'Mine' })).body.data
   const foreign = await key.post('/inference/images', ask({ workspace_id: undefined, parent_id: folder.id }))
@@ -107,15 +107,15 @@ test('generated files need a writable workspace: viewers, former members and oth
   assert.deepEqual((await mute.post('/inference/images', ask())).body.error.code, 'missing_scope')
 
   await addEndpoint(alice, 'shared', vendor, { workspace_id })
-  const begun = await bob.post('/inference/videos', {
+  const operationResponse = await bob.post('/inference/videos', {
     model: 'shared/sora-2',
     prompt: 'Left',
     seconds: 4,
     workspace_id,
   })
-  assert.equal(begun.status, 202, begun.text)
+  assert.equal(operationResponse.status, 202, operationResponse.text)
   await until(
-    () => Promise.resolve(vendor.jobs.some(({ ask: asked }) => asked['prompt'] === 'Left')),
+    () => Promise.resolve(vendor.jobs.some(({ ask: body }) => body['prompt'] === 'Left')),
     (there) => there,
   )
   assert.equal((await alice.delete(`/workspaces/${workspace_id}/members/${bobs.id}`)).status, 200)
@@ -125,12 +125,14 @@ test('generated files need a writable workspace: viewers, former members and oth
     async () =>
       (
         await pool.query<{ status: string; error: unknown }>('select status, error from operations where id = $1', [
-          begun.body.data.id,
+          operationResponse.body.data.id,
         ])
       ).rows[0]!,
     ({ status }) => status !== 'running' && status !== 'queued',
   )
   assert.equal(operation.status, 'failed')
-  const found = await alice.get(`/drive/glob?pattern=${encodeURIComponent('**/Left*')}&workspace_id=${workspace_id}`)
-  assert.deepEqual(found.body.data, [])
+  const globResponse = await alice.get(
+    `/drive/glob?pattern=${encodeURIComponent('**/Left*')}&workspace_id=${workspace_id}`,
+  )
+  assert.deepEqual(globResponse.body.data, [])
 })

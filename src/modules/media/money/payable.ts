@@ -6,7 +6,7 @@ import { amountToHold } from '#gateway/media/cost/limits.ts'
 import type { Refusal } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
 import { type Inputs, type MediaAsk, requestFor } from '../ask.ts'
-import { anotherMay, voiced } from '../voiced.ts'
+import { anotherMay, resolveVoice } from '../voiced.ts'
 
 /**
  * Refuses a call that no candidate could be paid for, before accepting it. Reserves nothing: the job does so when it
@@ -24,8 +24,13 @@ export async function checkPayable(
       const { offer } = candidate
       const { billing } = offer.endpoint
       if (!ledger.isGuarded(payer, billing)) return
-      const named = await voiced(engine, candidate, ask)
-      const request = requestFor(named, offer.upstreamModel, inputs, ask.request.kind === 'image' ? ask.request.n : 1)
+      const askWithVoice = await resolveVoice(engine, candidate, ask)
+      const request = requestFor(
+        askWithVoice,
+        offer.upstreamModel,
+        inputs,
+        ask.request.kind === 'image' ? ask.request.n : 1,
+      )
       const call = callFor(candidate, payer)
       await ledger.reserve(call, amountToHold(request, offer, true))
       ledger.release(call)

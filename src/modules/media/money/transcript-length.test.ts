@@ -69,7 +69,7 @@ test('all transcription providers are covered', () => {
 })
 
 /** Providers whose responses are passed through under a spend cap. */
-const passed = new Set<string>()
+const passedThrough = new Set<string>()
 
 for (const { id, shape } of transcribers)
   test(`a transcript from ${id} is billed and timed by the audio’s length, not by its last word`, async () => {
@@ -89,7 +89,7 @@ for (const { id, shape } of transcribers)
       audio: { kind: 'base64', media_type: 'audio/wav', data: sound.toString('base64') },
     }
     const cappedKey = await alice.key({ spend_cap_usd: 5, spend_cap_period: 'total' })
-    const [inline, background, ...written] = await Promise.all([
+    const [inline, background, ...transcripts] = await Promise.all([
       alice.post('/inference/transcriptions', ask),
       alice
         .post('/inference/transcriptions', { ...ask, background: true })
@@ -101,10 +101,10 @@ for (const { id, shape } of transcribers)
     for (const { duration_seconds, cost_usd, usage } of [inline.body.data, background])
       assert.deepEqual([duration_seconds, cost_usd, usage.audio_seconds], [SECONDS, USD, SECONDS])
     // Under a spend cap, a response is rewritten with the billed length or passed through.
-    const capped = JSON.parse(written[1])
-    if (isDeepStrictEqual(capped, VENDORS_OWN)) passed.add(id)
-    else assert.deepEqual(capped.usage, { type: 'duration', seconds: SECONDS })
-    assert.match(written[0], /Hi\./)
+    const cappedBody = JSON.parse(transcripts[1])
+    if (isDeepStrictEqual(cappedBody, VENDORS_OWN)) passedThrough.add(id)
+    else assert.deepEqual(cappedBody.usage, { type: 'duration', seconds: SECONDS })
+    assert.match(transcripts[0], /Hi\./)
     const { total } = await until(
       async () => (await alice.get(`/ai-gateway/usage?provider=${slug}`)).body.data,
       ({ total: all }) => all.calls === 4,
@@ -113,20 +113,20 @@ for (const { id, shape } of transcribers)
   })
 
 test('only responses in OpenAI’s own format are passed through under a spend cap', () => {
-  assert.ok(passed.has('openai') && passed.has('groq'), [...passed].join())
-  for (const id of ['elevenlabs', 'deepgram', 'fal', 'whisper-cpp']) assert.ok(!passed.has(id), id)
+  assert.ok(passedThrough.has('openai') && passedThrough.has('groq'), [...passedThrough].join())
+  for (const id of ['elevenlabs', 'deepgram', 'fal', 'whisper-cpp']) assert.ok(!passedThrough.has(id), id)
 })
 
 async function formTo({ key }: Awaited<ReturnType<Person['key']>>, model: string): Promise<string> {
   const body = new FormData()
   body.set('model', model)
   body.set('file', new Blob([Uint8Array.from(sound)]), 'talk.wav')
-  const answered = await fetch(`${server.origin}/compat-a/v1/audio/transcriptions`, {
+  const response = await fetch(`${server.origin}/compat-a/v1/audio/transcriptions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body,
   })
-  const text = await answered.text()
-  assert.equal(answered.status, 200, text)
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
   return text
 }

@@ -16,11 +16,11 @@ import { actingIn } from '#core/principal.ts'
 import type { Usage } from '#core/usage.ts'
 import { type MediaAsk, requestFor } from '../ask.ts'
 import type { HasMediaGateway } from '../handles.ts'
-import { anotherMay, voiced } from '../voiced.ts'
+import { anotherMay, resolveVoice } from '../voiced.ts'
 
 type Ctx = Context<HasMediaGateway>
 
-export interface Settled {
+export interface SpeechSettlement {
   usage: Usage
   cost: Nano | null
 }
@@ -35,7 +35,7 @@ export interface SpeechCall extends AsyncDisposable {
   /** From the first byte. Iterable once. */
   parts: AsyncIterable<Uint8Array>
   /** Settles once. Later calls return the first result. */
-  settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled
+  settle(status: 'succeeded' | 'failed' | 'cancelled'): SpeechSettlement
 }
 
 /** Tries the candidates in order. Refuses like `POST /inference/speech`. */
@@ -62,8 +62,8 @@ export async function startSpeech(ctx: Ctx, ask: MediaAsk): Promise<SpeechCall> 
     let request: SpeechRequest
     let worst: Nano | null
     try {
-      const named = await voiced(engine, candidate, ask)
-      request = requestFor(named, offer.upstreamModel, new Map(), 1) as SpeechRequest
+      const askWithVoice = await resolveVoice(engine, candidate, ask)
+      request = requestFor(askWithVoice, offer.upstreamModel, new Map(), 1) as SpeechRequest
       worst = worstCase(request, offer)
       await engine.ledger.reserve(call, worst)
     } catch (error) {
@@ -95,7 +95,7 @@ class SpeechAttempt {
   readonly #startedAt = performance.now()
   readonly #watch: Disposable
   #firstMs: number | null = null
-  #settled: Settled | null = null
+  #settlement: SpeechSettlement | null = null
   #sound: ShapedSound | null = null
 
   constructor(ctx: Ctx, candidate: MediaCandidate, request: SpeechRequest, call: MeteredCall, worst: Nano | null) {
@@ -125,12 +125,12 @@ class SpeechAttempt {
     try {
       if (maker?.how !== 'immediate') return refuse('unsupported_model', { param: 'model' })
       const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave, this.#place)
-      const delivered = await maker.run(wire, this.#request)
-      if (delivered.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider returned no audio.')
+      const delivery = await maker.run(wire, this.#request)
+      if (delivery.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider returned no audio.')
       const { format } = this.#request
       const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
       const options = { account: accountId, signal: leave, ...comment }
-      const sound = await soundAs(delivered.sound, format, media.converter, options)
+      const sound = await soundAs(delivery.sound, format, media.converter, options)
       this.#sound = sound
       const parts = sound.bytes[Symbol.asyncIterator]()
       const first = await firstOf(parts)
@@ -142,7 +142,7 @@ class SpeechAttempt {
         offer,
         seed,
         sound,
-        losses: delivered.losses,
+        losses: delivery.losses,
         parts: behind(first, parts),
         settle: (status) => this.#settle(status),
         [Symbol.asyncDispose]: async () => {
@@ -151,24 +151,24 @@ class SpeechAttempt {
         },
       }
     } catch (error) {
-      const gone = this.#leaving.signal.aborted
+      const hasLeft = this.#leaving.signal.aborted
       this.#watch[Symbol.dispose]()
       this.#leaving.abort(error)
-      if (signal.aborted || gone) {
-        this.#settle(gone ? 'failed' : 'cancelled')
-        throw gone ? this.#leaving.signal.reason : signal.reason
+      if (signal.aborted || hasLeft) {
+        this.#settle(hasLeft ? 'failed' : 'cancelled')
+        throw hasLeft ? this.#leaving.signal.reason : signal.reason
       }
-      throw this.#failed(error)
+      throw this.#errorFor(error)
     }
   }
 
   /** Whether another provider may be tried. */
   passesOn(error: unknown): boolean {
-    return this.#settled === null && error instanceof MediaFault
+    return this.#settlement === null && error instanceof MediaFault
   }
 
   /** Returns the fault itself if another provider may be tried. */
-  #failed(error: unknown): unknown {
+  #errorFor(error: unknown): unknown {
     const { engine } = this.#ctx
     if (error instanceof MediaFault) engine.mediaGateway.failed(this.#candidate.offer, error)
     else if (!(error instanceof Refusal)) {
@@ -190,43 +190,43 @@ class SpeechAttempt {
   }
 
   /** Uses the vendor's own count after complete speech, otherwise the whole text, because all of it was sent. */
-  #settle(status: 'succeeded' | 'failed' | 'cancelled'): Settled {
-    if (this.#settled !== null) return this.#settled
+  #settle(status: 'succeeded' | 'failed' | 'cancelled'): SpeechSettlement {
+    if (this.#settlement !== null) return this.#settlement
     this.#watch[Symbol.dispose]()
     const { ledger } = this.#ctx.engine
     const seconds = this.#sound?.seconds() ?? null
     const units: MediaUnits =
       status === 'succeeded' ? { ...(seconds !== null && { audioSeconds: seconds }), ...this.#sound?.units() } : {}
-    const priced = costOf(this.#request, units, this.#candidate.offer, this.#worst)
-    const over = this.#worst !== null && priced.nano !== null && priced.nano > this.#worst
-    const cost = over && ledger.isGuarded(this.#call.payer, this.#call.billing) ? this.#worst : priced.nano
+    const quote = costOf(this.#request, units, this.#candidate.offer, this.#worst)
+    const over = this.#worst !== null && quote.nano !== null && quote.nano > this.#worst
+    const cost = over && ledger.isGuarded(this.#call.payer, this.#call.billing) ? this.#worst : quote.nano
     const usage = mediaUsage(this.#request, units)
-    this.#settled = { usage, cost }
+    this.#settlement = { usage, cost }
     ledger.settle(this.#call, {
       status,
       usage,
       cost,
-      costSource: cost === null ? null : priced.source,
+      costSource: cost === null ? null : quote.source,
       finishReason: null,
       firstTokenMs: this.#firstMs === null ? null : Math.round(this.#firstMs),
       durationMs: Math.round(performance.now() - this.#startedAt),
       streamed: true,
     })
-    return this.#settled
+    return this.#settlement
   }
 }
 
 /** Enough bytes to detect the format. */
 async function firstOf(parts: AsyncIterator<Uint8Array>): Promise<Buffer> {
-  const read: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   for (let size = 0; size < 4;) {
     const next = await parts.next()
     if (next.done) break
     // The buffer is valid only until the next read.
-    read.push(Buffer.from(next.value))
+    chunks.push(Buffer.from(next.value))
     size += next.value.length
   }
-  return Buffer.concat(read)
+  return Buffer.concat(chunks)
 }
 
 /** Checks the format before anything is sent on. */

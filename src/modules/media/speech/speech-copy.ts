@@ -14,23 +14,23 @@ const MOST_BYTES = 512 << 20
 
 export function copyOf(media: Media, signal: AbortSignal): SpeechCopy {
   const through = new PassThrough()
-  const staged = media.stage(through, { mostBytes: MOST_BYTES, signal })
+  const stagedFile = media.stage(through, { mostBytes: MOST_BYTES, signal })
   // Reported where it's awaited.
-  staged.catch((error: unknown) => through.destroy(error as Error))
+  stagedFile.catch((error: unknown) => through.destroy(error as Error))
   through.on('error', () => {})
   return {
     async write(part) {
       // The buffer is valid only until the next read.
       if (through.write(Buffer.from(part)) || through.destroyed) return
-      await Promise.race([once(through, 'drain'), staged])
+      await Promise.race([once(through, 'drain'), stagedFile])
     },
     async end() {
       through.end()
-      return staged
+      return stagedFile
     },
     async [Symbol.asyncDispose]() {
       through.destroy()
-      const file = await staged.catch(() => null)
+      const file = await stagedFile.catch(() => null)
       await file?.[Symbol.asyncDispose]()
     },
   }

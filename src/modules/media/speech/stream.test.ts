@@ -98,12 +98,12 @@ test('the joined mp3 or opus deltas form one file with a single header and the t
       })
       const sound = soundIn(events)
       const { durationSeconds, extension } = await facts(sound)
-      const completed = events.at(-1)!.data
+      const lastEvent = events.at(-1)!.data
       assert.equal(extension, format)
-      assert.ok(Math.abs(durationSeconds! - completed.duration_seconds) < 0.2, `${model} ${format} ${durationSeconds}`)
+      assert.ok(Math.abs(durationSeconds! - lastEvent.duration_seconds) < 0.2, `${model} ${format} ${durationSeconds}`)
       if (model === 'local/flite') assert.ok(Math.abs(durationSeconds! - pcm.length / 32_000) < 0.2)
-      assert.equal(completed.size_bytes, sound.length)
-      assert.equal(completed.sample_rate, null)
+      assert.equal(lastEvent.size_bytes, sound.length)
+      assert.equal(lastEvent.sample_rate, null)
       assert.ok(sound.toString('latin1').split(format === 'opus' ? 'OpusHead' : 'ID3').length <= 2)
     }
 })
@@ -113,17 +113,17 @@ test('provider audio is streamed as it arrives, billed per character, and saved 
     const events = await allEvents(alice, at, {
       body: { model, input: 'Hello there, dear listener.', voice: 'nova', format: 'mp3', save: true, name: 'greeting' },
     })
-    const completed = events.at(-1)!
-    assert.equal(completed.event, 'audio.completed', JSON.stringify(completed.data))
+    const lastEvent = events.at(-1)!
+    assert.equal(lastEvent.event, 'audio.completed', JSON.stringify(lastEvent.data))
     const { usage, cost_usd } = events.at(-2)!.data
     assert.deepEqual([usage.characters, cost_usd], [27, 0.000405])
     const sound = soundIn(events)
-    const { file } = completed.data
+    const { file } = lastEvent.data
     assert.match(file.name, /^greeting( \(2\))?\.mp3$/)
     assert.deepEqual([file.mime_type, file.size_bytes], ['audio/mpeg', sound.length])
-    assert.equal(file.duration_seconds, completed.data.duration_seconds)
-    const kept = Buffer.from(await (await fetch(file.url)).arrayBuffer())
-    assert.deepEqual(kept, sound)
+    assert.equal(file.duration_seconds, lastEvent.data.duration_seconds)
+    const savedBytes = Buffer.from(await (await fetch(file.url)).arrayBuffer())
+    assert.deepEqual(savedBytes, sound)
   }
   const [first] = vendor.requests.filter(({ path }) => path === '/v1/audio/speech')
   assert.deepEqual([first!.json().model, first!.json().voice, first!.json().response_format], ['tts-1', 'nova', 'mp3'])
@@ -133,17 +133,17 @@ test('a voice can be named by slug, ID or provider name, and unknown voices are 
   const { data } = (await alice.get('/audio/voices?limit=100&provider=local&language=en')).body
   const rms = data.find(({ slug }: { slug: string }) => slug === 'local/rms')
   assert.ok(rms, JSON.stringify(data.slice(0, 3)))
-  const heard = await Promise.all(
+  const sounds = await Promise.all(
     ['rms', 'local/rms', rms.id].map(async (voice) =>
       soundIn(await allEvents(alice, at, { body: { input: 'Hello.', voice } })),
     ),
   )
-  assert.ok(heard[0]!.length > 5_000)
-  assert.deepEqual([heard[1], heard[2]], [heard[0], heard[0]])
-  const saved = await alice.post('/inference/speech', { input: 'Hello.', voice: 'local/rms', format: 'wav' })
-  assert.equal(saved.status, 200, saved.text)
-  const bytes = Buffer.from(await (await fetch(saved.body.data.files[0].url)).arrayBuffer())
-  assert.deepEqual(bytes.subarray(44), heard[0])
+  assert.ok(sounds[0]!.length > 5_000)
+  assert.deepEqual([sounds[1], sounds[2]], [sounds[0], sounds[0]])
+  const response = await alice.post('/inference/speech', { input: 'Hello.', voice: 'local/rms', format: 'wav' })
+  assert.equal(response.status, 200, response.text)
+  const bytes = Buffer.from(await (await fetch(response.body.data.files[0].url)).arrayBuffer())
+  assert.deepEqual(bytes.subarray(44), sounds[0])
   for (const path of ['/inference/speech', at]) {
     const { status, body } = await alice.post(path, { input: 'Hello.', voice: 'local/nobody' })
     assert.deepEqual([status, body.error.param], [400, 'voice'], path)
@@ -184,7 +184,7 @@ test('a disconnect aborts the provider’s request, nothing is saved, and the se
   assert.equal(request.aborted, true)
   const call = await until(
     () => callOf(run),
-    (found) => found !== undefined,
+    (row) => row !== undefined,
   )
   assert.deepEqual([call!.status, Number(call!.characters)], ['cancelled', input.length])
   assert.equal(Number(call!.cost_nano), input.length * 15_000)

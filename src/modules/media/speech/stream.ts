@@ -34,18 +34,18 @@ export async function streamSpeech(
   const { ask } = speechAsked({ ...input, background: false }, await modelFor(ctx, input))
   const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
   if (save) await checkGeneratedTarget(ctx, target)
-  const started = startSpeech(ctx, ask).then((call) => {
+  const speechCall = startSpeech(ctx, ask).then((call) => {
     ctx.answer.headers['x-uk-route'] = `provider=${call.offer.endpoint.slug}; seed=${call.seed}`
     if (call.losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(call.losses)
     return call
   })
   return eventsSoon(
-    started,
+    speechCall,
     ctx.engine.headMs,
     (call) => eventsOf(call, tell(ctx, ask, call, save)),
-    (thrown) => {
+    (failure) => {
       if (ctx.signal.aborted && !(ctx.signal.reason instanceof Refusal)) return null
-      const { error } = errorBody(why(ctx, thrown))
+      const { error } = errorBody(why(ctx, failure))
       return { id: '1', event: 'audio.failed', data: { seq: 1, run_id: newId(), at: iso(ctx.now()), error } }
     },
   )
@@ -53,7 +53,7 @@ export async function streamSpeech(
 
 async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): AsyncGenerator<Event, void, undefined> {
   let seq = 0
-  const numbered = (event: string, data: Record<string, unknown>): Event => ({
+  const numberEvent = (event: string, data: Record<string, unknown>): Event => ({
     id: String(++seq),
     event,
     data: { seq, run_id: call.id, at: iso(ctx.now()), ...data },
@@ -68,37 +68,37 @@ async function* tell(ctx: Ctx, ask: MediaAsk, call: SpeechCall, save: boolean): 
     for await (const part of ending.parts) {
       size += part.length
       await copy?.write(part)
-      for (const delta of cut(part, sound.sampleRate))
-        yield numbered('audio.delta', { audio: delta.toString('base64'), ...kind })
+      for (const delta of splitSamples(part, sound.sampleRate))
+        yield numberEvent('audio.delta', { audio: delta.toString('base64'), ...kind })
     }
-  } catch (thrown) {
+  } catch (failure) {
     const reason: unknown = ctx.signal.aborted ? ctx.signal.reason : null
     if (ctx.signal.aborted && !(reason instanceof Refusal)) return
-    error = errorBody(reason instanceof Refusal ? reason : why(ctx, thrown)).error
+    error = errorBody(reason instanceof Refusal ? reason : why(ctx, failure)).error
   }
   const { usage, cost } = ending.settle(error === null ? 'succeeded' : 'failed')
-  yield numbered('usage', { usage, cost_usd: cost === null ? null : toUsd(cost) })
+  yield numberEvent('usage', { usage, cost_usd: cost === null ? null : toUsd(cost) })
   let file: z.output<typeof MediaFile> | null = null
   let seconds = sound.seconds()
   if (error === null && copy !== null)
     try {
-      ;({ file, seconds } = await saved(ctx, ask, call, copy))
-    } catch (thrown) {
-      error = errorBody(why(ctx, thrown)).error
+      ;({ file, seconds } = await saveSpeech(ctx, ask, call, copy))
+    } catch (failure) {
+      error = errorBody(why(ctx, failure)).error
     }
   yield error === null
-    ? numbered('audio.completed', {
+    ? numberEvent('audio.completed', {
         id: call.id,
         ...kind,
         duration_seconds: seconds === null ? null : Math.round(seconds * 1_000) / 1_000,
         size_bytes: size,
         file,
       })
-    : numbered('audio.failed', { error })
+    : numberEvent('audio.failed', { error })
 }
 
 /** Splits at sample boundaries, if the sample rate is known. */
-function* cut(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
+function* splitSamples(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
   const most = sampleRate === null ? DELTA_BYTES : Math.round(sampleRate * DELTA_SECONDS) * 2
   for (let at = 0; at < part.length; at += most) {
     const { buffer, byteOffset } = part
@@ -106,7 +106,7 @@ function* cut(part: Uint8Array, sampleRate: number | null): Generator<Buffer> {
   }
 }
 
-async function saved(
+async function saveSpeech(
   ctx: Ctx,
   ask: MediaAsk,
   { sound, offer }: SpeechCall,
@@ -114,17 +114,17 @@ async function saved(
 ): Promise<{ file: z.output<typeof MediaFile>; seconds: number | null }> {
   const { engine } = ctx
   const account = ctx.principal.accountId
-  const staged = await copy.end()
-  const made = { format: sound.format, sampleRate: sound.sampleRate, bytes: staged.read(), units: sound.units }
-  const delivered = { kind: 'sound', sound: made, losses: [] } as const
-  const { files } = await collect(engine, 'speech', delivered, { account, signal: ctx.signal })
+  const stagedFile = await copy.end()
+  const audio = { format: sound.format, sampleRate: sound.sampleRate, bytes: stagedFile.read(), units: sound.units }
+  const delivery = { kind: 'sound', sound: audio, losses: [] } as const
+  const { files } = await collect(engine, 'speech', delivery, { account, signal: ctx.signal })
   try {
     const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
     const [name] = fileNames(ask, files)
     const [one] = files
     const row = await ctx.transaction(async (tx) => {
-      const [kept] = await keepGenerated(tx, target, [{ name: name!, staged: one!.staged, type: one!.facts.type }])
-      return kept!
+      const [fileRow] = await keepGenerated(tx, target, [{ name: name!, staged: one!.staged, type: one!.facts.type }])
+      return fileRow!
     })
     return { file: await shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
   } finally {
@@ -134,8 +134,8 @@ async function saved(
   }
 }
 
-function why(ctx: Ctx, thrown: unknown): Refusal {
-  if (thrown instanceof Refusal || thrown instanceof MediaFault) return mediaRefusal(thrown)
-  ctx.log.error({ error: thrown, request_id: ctx.requestId }, 'a stream of speech broke off')
+function why(ctx: Ctx, error: unknown): Refusal {
+  if (error instanceof Refusal || error instanceof MediaFault) return mediaRefusal(error)
+  ctx.log.error({ error: error, request_id: ctx.requestId }, 'a stream of speech broke off')
   return new Refusal('internal_error')
 }
