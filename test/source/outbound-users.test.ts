@@ -22,7 +22,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
   // An account, to an address it chooses, without a credential.
   'src/modules/web/fetch.ts': ["''", 'ctx.principal.accountId'],
-  'src/modules/media/fetched.ts': ["''", 'ctx.principal.accountId'],
+  'src/modules/media/fetch-bytes.ts': ["''", 'ctx.principal.accountId'],
   'src/gateway/translation/fetched-media.ts': ["''", 'party'],
   // An account, with the instance's or an agent's credential.
   'src/modules/web/search.ts': ['name', 'ctx.principal.accountId'],

@@ -20,7 +20,7 @@ import { checkPayable } from './money/payable.ts'
 import { type ReadSource, inputsOf, readSources } from './sources.ts'
 import { modelFor } from './own-voice.ts'
 import { streamSpeech } from './speech/stream.ts'
-import { checkVoice } from './voiced.ts'
+import { checkVoice } from './resolve-voice.ts'
 
 export { mediaOperations, mediaSchedules } from './jobs/operations.ts'
 export { MediaWork } from './jobs/work.ts'

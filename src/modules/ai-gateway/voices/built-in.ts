@@ -1,4 +1,4 @@
-import type { FoundVoice } from './found-voice.ts'
+import type { FoundVoice } from './provider-voice.ts'
 
 const voice = (id: string, more: Partial<FoundVoice> = {}): FoundVoice => ({
   id,

@@ -4,7 +4,7 @@ import { type Json, isObject, listOf, objectOf } from '#gateway/model/json.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { kokoroFastApi } from '#gateway/providers/local/kokoro-fastapi.ts'
 import { AskFailed, getJson } from '../lists/ask-provider.ts'
-import type { FoundVoice } from './found-voice.ts'
+import type { FoundVoice } from './provider-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST = 5_000

@@ -11,7 +11,7 @@ import type { OwnEngine, OwnSpeech } from '../endpoints/own-speech.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 import { geminiVoices, isMadeThere, openaiVoices } from './built-in.ts'
 import { fetchVoices, listsVoices } from './fetch-voices.ts'
-import type { FoundVoice } from './found-voice.ts'
+import type { FoundVoice } from './provider-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {

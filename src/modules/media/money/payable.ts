@@ -6,7 +6,7 @@ import { amountToHold } from '#gateway/media/cost/limits.ts'
 import type { Refusal } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
 import { type Inputs, type MediaAsk, requestFor } from '../ask.ts'
-import { anotherMay, resolveVoice } from '../voiced.ts'
+import { anotherMay, resolveVoice } from '../resolve-voice.ts'
 
 /**
  * Refuses a call that no candidate could be paid for, before accepting it. Reserves nothing: the job does so when it

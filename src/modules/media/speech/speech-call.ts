@@ -16,7 +16,7 @@ import { actingIn } from '#core/principal.ts'
 import type { Usage } from '#core/usage.ts'
 import { type MediaAsk, requestFor } from '../ask.ts'
 import type { HasMediaGateway } from '../handles.ts'
-import { anotherMay, resolveVoice } from '../voiced.ts'
+import { anotherMay, resolveVoice } from '../resolve-voice.ts'
 
 type Ctx = Context<HasMediaGateway>
 
