@@ -112,10 +112,10 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       })
     },
 
-    async update(ctx, { id, ...given }) {
+    async update(ctx, { id, ...changes }) {
       const before = automation.of(ctx)
-      if (given.action) await checkAction(ctx, given.action, before.workspace_id)
-      if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
+      if (changes.action) await checkAction(ctx, changes.action, before.workspace_id)
+      if (before.kind === 'webhook' && (changes.schedule !== undefined || changes.time_zone !== undefined))
         refuse('invalid_parameter', {
           param: 'schedule',
           message: 'Webhook automations have no schedule. Leave out `schedule`.',
@@ -123,15 +123,15 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       return ctx.transaction(async (ctx) => {
         await checkLive(ctx)
         const current = await lockWithChat(ctx, id)
-        const schedule = given.schedule ?? current.schedule
-        const timeZone = given.time_zone ?? current.time_zone
+        const schedule = changes.schedule ?? current.schedule
+        const timeZone = changes.time_zone ?? current.time_zone
         const isRescheduled = schedule !== current.schedule || timeZone !== current.time_zone
         // Changing the schedule or the budget of another member's automation could spend their money, so it moves to
         // the caller's account.
         const another =
-          current.account_id !== ctx.principal.accountId && (isRescheduled || given.max_cost_usd !== undefined)
-        if (another && !given.action) await checkAction(ctx, current.action, current.workspace_id)
-        const answers = another || given.action !== undefined
+          current.account_id !== ctx.principal.accountId && (isRescheduled || changes.max_cost_usd !== undefined)
+        if (another && !changes.action) await checkAction(ctx, current.action, current.workspace_id)
+        const answers = another || changes.action !== undefined
         if (answers && current.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         // Resumes if the caller has its permissions or becomes its account.
         const needsVouching = wantsVouching(current)
@@ -140,16 +140,16 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         if (isRescheduled || goesOn) await fireLeft(ctx, current, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
-          ...(given.name !== undefined && { name: given.name }),
-          ...(given.overlap !== undefined && { overlap: given.overlap }),
-          ...(given.catch_up !== undefined && { catch_up: given.catch_up }),
-          ...(given.catch_up_window_seconds !== undefined && {
-            catch_up_window_seconds: given.catch_up_window_seconds,
+          ...(changes.name !== undefined && { name: changes.name }),
+          ...(changes.overlap !== undefined && { overlap: changes.overlap }),
+          ...(changes.catch_up !== undefined && { catch_up: changes.catch_up }),
+          ...(changes.catch_up_window_seconds !== undefined && {
+            catch_up_window_seconds: changes.catch_up_window_seconds,
           }),
-          ...(given.timeout_seconds !== undefined && { timeout_seconds: given.timeout_seconds }),
-          ...(given.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(given.max_cost_usd) }),
+          ...(changes.timeout_seconds !== undefined && { timeout_seconds: changes.timeout_seconds }),
+          ...(changes.max_cost_usd !== undefined && { max_cost_nano: nanoOrNull(changes.max_cost_usd) }),
           // Changing the action moves the automation to the caller's account.
-          ...(given.action !== undefined && { action: JSON.stringify(given.action) }),
+          ...(changes.action !== undefined && { action: JSON.stringify(changes.action) }),
           ...(answers && behalfOf(ctx.principal)),
           ...(goesOn && { paused_reason: null, paused_at: null }),
           ...(isRescheduled && {

@@ -223,6 +223,6 @@ export const automationStore = {
   async advance(db: Db, moves: readonly { id: Id; next: Date | null; firedAt: Date | null }[]): Promise<void> {
     await sql`update automations a set next_fire_at = m.next, last_fired_at = coalesce(m.fired, a.last_fired_at)
       from unnest(${moves.map(({ id }) => id)}::ulid[], ${moves.map(({ next }) => next)}::timestamptz[],
-        ${moves.map(({ firedAt: fired }) => fired)}::timestamptz[]) m(id, next, fired) where a.id = m.id`.execute(db)
+        ${moves.map(({ firedAt }) => firedAt)}::timestamptz[]) m(id, next, fired) where a.id = m.id`.execute(db)
   },
 }

@@ -120,11 +120,11 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
     ctx.signal.removeEventListener('abort', onGone)
   }
 
-  async function handOver(ctx: Ctx, id: Id, { leave, completion: ended }: typeof running): Promise<unknown> {
+  async function handOver(ctx: Ctx, id: Id, { leave, completion }: typeof running): Promise<unknown> {
     const { db } = engine.postgres
     leave()
     try {
-      return toReply(ctx, await ended, seed)
+      return toReply(ctx, await completion, seed)
     } catch (error) {
       if (!(error instanceof JobLeft)) throw error
     }

@@ -20,7 +20,7 @@ async function addPasskey(who: Caller, of = authenticator(), name = 'Laptop') {
   assert.equal(optionsResponse.status, 200, optionsResponse.text)
   const credential = of.create(optionsResponse.body.data.options, { origin: page })
   const passkeyResponse = await who.post('/v1/app/passkeys', { name, credential })
-  return { made: passkeyResponse, credential, of }
+  return { passkeyResponse, credential, of }
 }
 const inBrowser = (server: TestServer, person: Person): Caller => onPage(server, page, person.headers.cookie)
 
@@ -29,9 +29,9 @@ test('a passkey can be added, used with any process, renamed and removed', async
   await using twin = await server.twin()
   const alice = await server.person('Alice')
   const browser = inBrowser(server, alice)
-  const { made, of } = await addPasskey(browser)
-  assert.equal(made.status, 201, made.text)
-  assert.deepEqual([made.body.data.name, made.body.data.rp_id], ['Laptop', 'uk.localhost'])
+  const { passkeyResponse, of } = await addPasskey(browser)
+  assert.equal(passkeyResponse.status, 201, passkeyResponse.text)
+  assert.deepEqual([passkeyResponse.body.data.name, passkeyResponse.body.data.rp_id], ['Laptop', 'uk.localhost'])
 
   const optionsResponse = await onPage(server, page).post('/v1/app/passkeys/sign-in-options')
   const { options } = optionsResponse.body.data
@@ -45,7 +45,7 @@ test('a passkey can be added, used with any process, renamed and removed', async
   assert.equal(signedIn.body.data.id, alice.id)
   assert.equal((await server.stranger.get('/me', { cookie: cookieOf(signedIn) })).body.data.id, alice.id)
 
-  const { id } = made.body.data
+  const { id } = passkeyResponse.body.data
   const bob = await server.person('Bob')
   for (const attempt of [
     await inBrowser(server, bob).patch(`/v1/app/passkeys/${id}`, { name: 'Mine' }),
@@ -145,10 +145,10 @@ test('changing sign-in methods requires a recent proof, and the last method canâ
   await using server = await testServer({ environment: namedInstance })
   const alice = await server.person('Alice')
   const browser = inBrowser(server, alice)
-  const { made, of } = await addPasskey(browser)
+  const { passkeyResponse, of } = await addPasskey(browser)
   const { pool } = server.app.engine.postgres
   const later = () => pool.query(`update sessions set proved_at = now() - interval '11 minutes'`)
-  const { id } = made.body.data
+  const { id } = passkeyResponse.body.data
 
   await later()
   for (const answer of [
@@ -173,7 +173,7 @@ test('changing sign-in methods requires a recent proof, and the last method canâ
   await pool.query('update accounts set password_hash = null')
   const second = await addPasskey(browser, authenticator(), 'Phone')
   const both = await Promise.all(
-    [id, second.made.body.data.id].map((each: string) => browser.delete(`/v1/app/passkeys/${each}`)),
+    [id, second.passkeyResponse.body.data.id].map((each: string) => browser.delete(`/v1/app/passkeys/${each}`)),
   )
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409])
   assert.match(both.find(({ status }) => status === 409)!.body.error.message, /last way to sign in/)

@@ -38,11 +38,11 @@ export interface RedeemedChallenge {
 
 const hashOf = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** Creates a challenge that any process can redeem within `seconds`. `kept` is sealed until then. */
+/** Creates a challenge that any process can redeem within `seconds`. `payload` is sealed until then. */
 export async function makeChallenge(
   { db, now, engine: { secrets } }: Pick<Context, 'db' | 'now' | 'engine'>,
   purpose: Purpose,
-  { accountId, seconds, payload: kept }: { accountId: Id | null; seconds: number; payload?: unknown },
+  { accountId, seconds, payload }: { accountId: Id | null; seconds: number; payload?: unknown },
 ): Promise<Challenge> {
   const token = randomBytes(32).toString('base64url')
   const expiresAt = new Date(now().getTime() + seconds * 1000)
@@ -52,7 +52,7 @@ export async function makeChallenge(
       hash: hashOf(token),
       purpose,
       account_id: accountId,
-      sealed: kept === undefined ? null : secrets.seal(JSON.stringify(kept), hashOf(token).toString('base64url')),
+      sealed: payload === undefined ? null : secrets.seal(JSON.stringify(payload), hashOf(token).toString('base64url')),
       expires_at: expiresAt,
     })
     .execute()

@@ -76,7 +76,7 @@ export const catalogueStore = {
   },
 
   async insert(db: Db, row: CatalogueRow & { snapshot: string }): Promise<CatalogueRow> {
-    const { snapshot: _, ...made } = await db
+    const { snapshot: _, ...catalogue } = await db
       .insertInto('catalogues')
       .values({ ...row, changes: JSON.stringify(row.changes) })
       .returningAll()
@@ -84,7 +84,7 @@ export const catalogueStore = {
     await sql`delete from catalogues where id not in (select id from catalogues order by id desc limit ${MAX_CATALOGUES})`.execute(
       db,
     )
-    return made
+    return catalogue
   },
 
   delete: async (db: Db, id: Id): Promise<boolean> =>

@@ -39,21 +39,21 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
   async refresh(ctx, { dry_run, force }) {
     requireAdministrator(ctx)
     const fetchedCatalogue = await fetchCatalogue(ctx)
-    const { row, made } = await change(ctx, async (ctx) => {
+    const { row, isNew } = await change(ctx, async (ctx) => {
       await catalogueStore.lock(ctx.db)
       const newest = await catalogueStore.newest(ctx.db)
-      if (newest?.sha256 === fetchedCatalogue.sha256) return { row: show(newest, true), made: false }
+      if (newest?.sha256 === fetchedCatalogue.sha256) return { row: show(newest, true), isNew: false }
       const next = fetchedCatalogue.against(newest, force)
       const row = { ...next, id: newId(), created_by: ctx.principal.accountId, created_at: ctx.now() }
-      if (dry_run) return { row: show(row, false), made: false }
+      if (dry_run) return { row: show(row, false), isNew: false }
       const insertedRow = await catalogueStore.insert(ctx.db, row)
       await tell(ctx, 'catalogue.refreshed', insertedRow.id, {
         source_url: insertedRow.source_url,
         sha256: insertedRow.sha256,
       })
-      return { row: show(insertedRow, true), made: true }
+      return { row: show(insertedRow, true), isNew: true }
     })
-    if (!made) ctx.answer.status = 200
+    if (!isNew) ctx.answer.status = 200
     return row
   },
 

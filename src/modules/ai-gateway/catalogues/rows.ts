@@ -184,11 +184,11 @@ export const NOTHING: Pricing = {
 
 type GivenPricing = NonNullable<EndpointModel['pricing']>
 
-export const pricingOf = ({ variants, ...given }: GivenPricing): Pricing => ({
+export const pricingOf = ({ variants, ...values }: GivenPricing): Pricing => ({
   input: '0',
   output: '0',
-  ...decimals(given),
-  ...((given.audio_input !== undefined || given.audio_output !== undefined) && { audio_unit: 'token' as const }),
+  ...decimals(values),
+  ...((values.audio_input !== undefined || values.audio_output !== undefined) && { audio_unit: 'token' as const }),
   ...(variants !== undefined && {
     variants: variants.map(({ when, ...over }) => ({
       when: Object.fromEntries(definedEntries(when)),

@@ -94,7 +94,7 @@ const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms)
 const isOlder = (at: Date | null, ms: number, now: Date): boolean => at === null || now.getTime() - at.getTime() >= ms
 
 /**
- * Returns `before` if nothing worth writing changed. `unreached`: consecutive unreachable requests, while no other
+ * Returns `before` if nothing worth writing changed. `unreachableCount`: consecutive unreachable requests, while no other
  * process succeeded.
  */
 export function afterCall(

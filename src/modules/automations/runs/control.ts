@@ -55,7 +55,7 @@ export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
     const automation = inactiveReason(current) === 'paused' ? await letGoOn(ctx, current) : current
     checkActive(automation)
     const firing = {
-      automation: automation,
+      automation,
       trigger: 'test' as const,
       at: null,
       webhookId: null,

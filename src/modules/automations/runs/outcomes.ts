@@ -68,7 +68,7 @@ async function settleRuns(engine: Engine, runIds: readonly Id[]): Promise<void> 
     }
     // Successes first, so that a later failure isn't counted as the last of a series.
     if (well.length > 0) await succeed(db, well)
-    for (const { run, report: told } of others) await settle(db, run, told)
+    for (const { run, report } of others) await settle(db, run, report)
     return { more: await runStore.waits(db, [...new Set(lockedRuns.map(({ run }) => run.automation_id))]) }
   })
   if (settlement === null) return

@@ -29,13 +29,13 @@ export interface WebhookCall {
 /**
  * Fires a webhook automation for a valid token or signature. One `webhook-id` starts one run, however often it's sent.
  */
-export async function fire(ctx: Context<ChatHandles>, { id, ...given }: WebhookCall) {
+export async function fire(ctx: Context<ChatHandles>, { id, ...credentials }: WebhookCall) {
   const body = await wholeOf(ctx)
   const row = await automationStore.get(ctx.db, id)
   const webhook = row?.kind === 'webhook' ? row : null
-  await checkSender(ctx, id, webhook, given, body)
+  await checkSender(ctx, id, webhook, credentials, body)
   // Most repeats end here, without a lock.
-  const existingRun = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
+  const existingRun = credentials.webhook_id && (await runStore.byWebhook(ctx.db, id, credentials.webhook_id))
   if (existingRun) {
     ctx.answer.status = 200
     return showRun(existingRun)
@@ -45,14 +45,14 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: WebhookC
   const result = await ctx.transaction(async (ctx) => {
     // Locked, so concurrent deliveries start one run.
     const automation = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    const before = given.webhook_id && (await runStore.byWebhook(ctx.db, id, given.webhook_id))
-    if (before) return { run: before, made: false }
+    const before = credentials.webhook_id && (await runStore.byWebhook(ctx.db, id, credentials.webhook_id))
+    if (before) return { run: before, isNew: false }
     checkActive(automation)
     const firing = {
-      automation: automation,
+      automation,
       trigger: 'webhook' as const,
       at: null,
-      webhookId: given.webhook_id ?? null,
+      webhookId: credentials.webhook_id ?? null,
       payload: shorten(storable(text), SHOWN_CHARACTERS),
       skip: null,
     }
@@ -62,10 +62,10 @@ export async function fire(ctx: Context<ChatHandles>, { id, ...given }: WebhookC
       await ctx.emit(runEvent(rows[0]!, 'queued', automation))
     }
     giveWayTo(ctx, giveWay)
-    return { run: rows[0]!, made: true }
+    return { run: rows[0]!, isNew: true }
   })
   ctx.engine.bus.poke('automations')
-  if (!result.made) ctx.answer.status = 200
+  if (!result.isNew) ctx.answer.status = 200
   return showRun(result.run)
 }
 

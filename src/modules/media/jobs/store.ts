@@ -310,9 +310,9 @@ type WrittenPayer = Omit<Payer, 'key' | 'budgets'> & {
   budgets?: readonly (Omit<Budget, 'nano'> & { nano: string | null })[]
 }
 
-function payerOf({ key, budgets, ...kept }: WrittenPayer): Payer {
+function payerOf({ key, budgets, ...payer }: WrittenPayer): Payer {
   return {
-    ...kept,
+    ...payer,
     key: key && { ...key, cap: key.cap && { ...key.cap, nano: BigInt(key.cap.nano) } },
     ...(budgets && {
       budgets: budgets.map((budget) => ({ ...budget, nano: budget.nano === null ? null : BigInt(budget.nano) })),

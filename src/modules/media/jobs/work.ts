@@ -9,7 +9,7 @@ import { type MediaJob, mediaJobs } from './store.ts'
 export interface InlineJob {
   completion: Promise<MediaJob>
   cancel(): void
-  /** Leaves the vendor's job to another process. `ended` then rejects with `JobLeft`. */
+  /** Leaves the vendor's job to another process. `completion` then rejects with `JobLeft`. */
   leave(): void
 }
 
@@ -49,7 +49,7 @@ export class MediaWork implements AsyncDisposable {
     const all = [...this.#jobs.values()]
     for (const job of all) job.leave()
     const late = new Promise<void>((resolve) => setTimeout(resolve, LATE_MS).unref())
-    await Promise.race([Promise.allSettled(all.map(({ completion: ended }) => ended)), late])
+    await Promise.race([Promise.allSettled(all.map(({ completion }) => completion)), late])
   }
 }
 
