@@ -34,14 +34,14 @@ export class Watchers {
     if (ownerId === undefined) return { [Symbol.dispose]: nothing }
     const watching = this.#byOwner.get(ownerId) ?? new Set<Watcher>()
     this.#byOwner.set(ownerId, watching)
-    const entry = { id: endpoint.id, gone: onRemoved }
+    const entry = { id: endpoint.id, onRemoved }
     watching.add(entry)
     // The endpoint may have been removed before it was watched.
     void this.#tell(ownerId, [entry])
     return {
       [Symbol.dispose]: () => {
         // Releases the stream, which the set's old backing store may still reference.
-        entry.gone = nothing
+        entry.onRemoved = nothing
         watching.delete(entry)
         if (watching.size === 0 && this.#byOwner.get(ownerId) === watching) this.#byOwner.delete(ownerId)
       },
