@@ -1,4 +1,4 @@
-/** Derived from memberships, the owner and exposures. Pure. */
+/** Computer permissions, derived from memberships, the owner and exposures. Pure. */
 import { checkPlace, checkWritable } from '#authz/place.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -78,7 +78,7 @@ const uses = (
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
   accessPaths(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
 
-/** Owner or exposure ∩ what the machine allows ∩ scopes. */
+/** The caller's capabilities: owner or exposure ∩ what the machine allows ∩ scopes. */
 export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capability[] => {
   const ways = accessPaths(principal, row)
   return CAPABILITIES.filter(

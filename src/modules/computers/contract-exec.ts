@@ -63,7 +63,7 @@ const ExecEvent = z
   ])
   .meta({ id: 'ExecEvent' })
 
-/** Must fit into one request over the link. */
+/** A command must fit into one request over the link. */
 const command = words(32_768).pipe(z.string().min(1))
 
 export const exec = endpoint('POST /computers/:id/exec', {

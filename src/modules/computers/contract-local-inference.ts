@@ -3,7 +3,7 @@ import { base, deleted, endpoint, id, idOut, one, operation, page, time, words }
 import { Operation, operationStatus } from '#modules/operations/contract.ts'
 
 const engine = z.enum(['llama', 'sherpa', 'ollama']).describe('`sherpa` is sherpa-onnx, for transcription.')
-/** Fits Ollama names with host, user and tag. */
+/** Leaves room for Ollama names with host, user and tag. */
 const modelName = words(200).pipe(z.string().trim().min(1))
 const ggufName = z
   .string()

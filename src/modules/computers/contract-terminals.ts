@@ -92,7 +92,7 @@ export const terminal_ticket = endpoint('POST /computers/:id/terminals/:terminal
   beyond: true,
 })
 
-/** A WebSocket, so not in the HTTP registry. */
+/** Not in the registry, which only has HTTP endpoints. */
 export const attach = endpoint('GET /computers/:id/terminals/:terminal_id/attach', {
   summary: 'Attach to a terminal: a WebSocket',
   scope: 'computer:exec',

@@ -38,7 +38,7 @@ interface ComputerTable {
   driver: Generated<string | null>
   image: Generated<string | null>
   limits: ColumnType<Limits | null, string | null | undefined, string | null>
-  /** An admin of the owning workspace added the computer or mapped one of its models. */
+  /** Whether an admin of the owning workspace added the computer or mapped one of its models. */
   vouched: Generated<boolean>
   link_process_id: Generated<Id | null>
   link_epoch: Generated<bigint>
@@ -66,7 +66,7 @@ export interface Exposure {
 
 export type ComputerRow = Selectable<ComputerTable> &
   ResourceRow & {
-    /** If the workspace is personal. */
+    /** The owner's account, if the workspace is personal. */
     account_id: Id | null
     exposures: Exposure[]
     online: boolean
@@ -78,10 +78,10 @@ export type NewComputer = Pick<
   'id' | 'name' | 'kind' | 'os' | 'arch' | 'hostname' | 'daemon_version' | 'protocol' | 'allows'
 > & { vouched: boolean; lifecycle?: Lifecycle; driver?: string | null; image?: string | null; limits?: Limits | null }
 
-/** Regardless of the link's row. */
+/** Applies regardless of the link's row. */
 export const OFFLINE_SECONDS = 45
 
-/** Rows of killed processes don't count. */
+/** Whether a live process holds the link. Rows of killed processes don't count. */
 export const isLinked = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
   and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
 

@@ -3,7 +3,7 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { cloudStore } from './store.ts'
 
-/** Uses the last measurement. Paired computers check their own disks. */
+/** Compares with the last measurement. Paired computers check their own disks. */
 export async function checkDisk(ctx: Context, computerId: Id, neededBytes: number): Promise<void> {
   const disk = await cloudStore.disk(ctx.db, computerId)
   if (disk === null) return

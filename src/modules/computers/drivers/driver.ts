@@ -22,7 +22,7 @@ export interface Probe {
   images: string[]
   network: Network[]
   limitsEnforced: boolean
-  /** By the kernel. */
+  /** Whether the kernel enforces disk limits. */
   diskLimitsEnforced: boolean
 }
 
@@ -31,13 +31,13 @@ export interface Driver {
   name: string
   /** Without isolation, the driver is unavailable: it never runs with less. */
   probe(): Promise<Probe>
-  /** Removes leftovers of earlier attempts. */
+  /** Creates an empty home and removes leftovers of earlier attempts. */
   create(box: Box): Promise<void>
   /** First ends anything of this computer still running. */
   start(box: Box, state: string): Promise<void>
   /** Resolves when no process is left. */
   stop(box: Pick<Box, 'id' | 'number'>): Promise<void>
-  /** Computers with processes here, regardless of the database. */
+  /** Returns computers with processes here, regardless of the database. */
   found(): Promise<Id[]>
   lives(box: Box): Promise<boolean>
   /** Takes over from another server process, which may have paused it. */
@@ -45,7 +45,7 @@ export interface Driver {
   /** Null: the measurement took over a minute. */
   used(box: Box): Promise<number | null>
   lastWords(box: Box): Promise<string>
-  /** A `tar`, pausing a running computer. */
+  /** Writes the home as `tar`, pausing a running computer. Returns the number of entries. */
   pack(box: Box, into: Writable): Promise<{ entries: number }>
   unpack(box: Box, from: Readable): Promise<void>
   destroy(box: Pick<Box, 'id' | 'number'>): Promise<void>

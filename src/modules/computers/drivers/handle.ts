@@ -2,9 +2,9 @@ import type { Driver, Probe } from './driver.ts'
 
 export interface Cloud {
   hostId: string
-  /** Probes start with the server. */
+  /** Waits for the probes, which start with the server. */
   probes(): Promise<{ driver: Driver; probe: Probe }[]>
-  /** In bytes. */
+  /** Returns the free bytes for computers. */
   room(): Promise<number>
   /** Null: unknown on this host or unavailable. */
   driver(name: string): Promise<Driver | null>

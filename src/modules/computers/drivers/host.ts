@@ -8,7 +8,7 @@ export interface Host {
   /** Identifies the data dir. */
   id: string
   folder: string
-  /** Mounted into every computer. */
+  /** A folder mounted into every computer. */
   sockets: string
   /** Null: the server's own account, if it isn't root. */
   accountOf(number: bigint): { uid: number; gid: number } | null
@@ -61,7 +61,7 @@ function socketFolder(folder: string): string {
 const FIRST = 1_100_000_000
 const MAX_ACCOUNTS = 500_000_000
 
-/** Code that escapes owns nothing of other computers. */
+/** One account per computer: code that escapes owns nothing of others. */
 function accountOf(number: bigint): { uid: number; gid: number } {
   const last = lastAccount()
   const [first, most] = last >= FIRST + MAX_ACCOUNTS ? [FIRST, MAX_ACCOUNTS] : [20_000, Math.max(1, last - 20_000)]
@@ -100,7 +100,7 @@ export async function makePlace(
   for (const each of [folder, home, state, etc]) makeFolderFor(each, account)
 }
 
-/** Sorted, sparse, numeric owners. */
+/** GNU tar: sorted, sparse, numeric owners. */
 export const PACKING = [
   '--sparse',
   '--format=posix',

@@ -11,9 +11,9 @@ const PATH = '/v1/computers/link'
 
 /** Unauthenticated connections. Any program in a sandbox can open them, and each uses a descriptor. */
 const MAX_UNAUTHENTICATED = 64
-/** Separate from lookups for network connections. */
+/** Separate from the lookups of network connections. */
 const MAX_LOOKUPS = 16
-/** Counts even if no byte arrived. */
+/** The time for request headers. It counts even if no byte arrives. */
 const HEAD_MS = 5_000
 const LAST_WORDS_MS = 1_000
 
@@ -65,7 +65,7 @@ export async function listenForDaemons(folder: string, processId: Id, mount: Upg
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
-      // Links keep the server open.
+      // Links keep the server open, so they are destroyed after a delay.
       mount.end?.()
       const late = setTimeout(() => {
         for (const socket of all) socket.destroy()

@@ -94,7 +94,7 @@ function isAlive(pid: number): boolean {
 const hasEnded = (stat: string): boolean => ['Z', 'X'].includes(stat.charAt(stat.lastIndexOf(')') + 2))
 
 const PROGRAMS = ['bwrap', 'pasta', 'pasta.avx2', 'prlimit', 'setpriv']
-/** As the kernel names them. */
+/** The sandbox's programs, as the kernel names them. */
 const SANDBOX = new Set([...PROGRAMS, 'sh', 'dash', 'bash', 'busybox'])
 /** Other programs may name the folder too, such as one reading the log. */
 const isOfSandbox = ([program = '', ...words]: readonly string[]): boolean => {

@@ -23,7 +23,7 @@ export function run(
     const options: SpawnOptions = {
       env: HOST_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // For killing children too.
+      // A process group, so that children can be killed too.
       detached: true,
     }
     const child = spawn(file, args, options)

@@ -59,7 +59,7 @@ export const snapshotStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Undefined if the snapshot was deleted meanwhile. */
+  /** Returns undefined if the snapshot was deleted meanwhile. */
   finish: (
     db: Db,
     id: Id,

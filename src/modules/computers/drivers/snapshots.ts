@@ -18,7 +18,7 @@ import { type SnapshotRow, snapshotStore } from './snapshot-store.ts'
 import { NoRoom, whileRoom } from './limits/room.ts'
 import { boxOf, cloudStore } from './store.ts'
 
-/** With a complete home. */
+/** The states in which a home is complete. */
 const COMPLETE_STATES = ['running', 'stopped', 'error']
 
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {

@@ -31,7 +31,7 @@ export function callOverLink(
     void stream
       .write(body)
       .then(() => stream.finish())
-      // Reported to the reader of the response.
+      // The error is reported to the reader of the response.
       .catch(() => {})
     return stream
   })
@@ -46,7 +46,7 @@ class CallTimeout extends Error {
 }
 const broken = (message: string): TransportFailed => new TransportFailed({ kind: 'server_error', message })
 
-/** Decides whether the gateway retries this computer. */
+/** The error's type decides whether the gateway retries this computer. */
 function toGatewayError(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
@@ -122,7 +122,7 @@ class LinkCall implements Dispatcher.DispatchController {
     this.#handler.onResponseError?.(this, toGatewayError(this.reason))
   }
 
-  /** As a provider's error response. */
+  /** Reports a refusal like a provider's error response. */
   #refuse({ code, message, status, type }: Refusal): void {
     const away = ['computer_offline', 'capability_denied', 'not_supported', 'interrupted'].includes(code)
     const headers = { 'content-type': 'application/json', ...(away && { 'x-should-retry': 'false' }) }

@@ -22,7 +22,7 @@ import { type ShownOperation, showLocalModel, showLocalOperations } from './show
 export type EngineHandles = HasLinks & HasEndpoints & HasOperationWatch
 type Ctx = Context<EngineHandles>
 
-/** Then the stored state is returned. */
+/** How long a list waits for a slow daemon before it returns the stored state. */
 const LIST_MS = 5_000
 
 export async function controlEngine(
@@ -75,7 +75,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
   checkOnline(row)
   await ctx.engine.links
     .ask(row.id, 'engine.remove', { name: model.name }, { signal: ctx.signal })
-    // Removed on the machine, possibly with Ollama.
+    // The model was removed on the machine, possibly with Ollama.
     .catch((error: unknown) => {
       const missingCodes = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
       if (!(error instanceof Refusal && missingCodes.includes(error.code))) throw error

@@ -37,13 +37,13 @@ interface InstallInput {
 
 const MAX_MODELS = 200
 const WEEK_SECONDS = 7 * 86_400
-/** For computers reconnecting after a server restart. */
+/** The wait for computers that reconnect after a server restart. */
 const BACK_MS = 600_000
 const STILL_MS = 15_000
 const STILL_LOOK_MS = 250
 
 export const installOperation = defineOperation<InstallInput, HasLinks>('computers.local_inference', run, {
-  // Resumes where it stopped; nothing is installed twice.
+  // An installation resumes where it stopped; nothing is installed twice.
   repeatable: true,
   attempts: 1_000,
   scope: 'computer:write',
@@ -110,7 +110,7 @@ export function checkOnline(row: ComputerRow): void {
   if (!row.online) offline(row)
 }
 
-/** Otherwise the download is retried for minutes. */
+/** Without a network, the download would be retried for minutes. */
 async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Promise<void> {
   const cloud = await cloudStore.get(db, row.id)
   if (cloud?.network === 'none')
@@ -204,7 +204,7 @@ async function sourceOf(
   return { source: { type: 'upload', size: file.size, sha256: file.sha256 }, file }
 }
 
-/** Up to twice a second. */
+/** Stores progress up to twice a second. */
 function progressOf({ engine: { postgres, log } }: Context, operation: Running) {
   let writing = Promise.resolve()
   return ({

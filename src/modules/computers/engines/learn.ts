@@ -31,7 +31,7 @@ const stateOf = ({ engines }: EngineReport): EngineState =>
     .map(({ status }) => STATES[status])
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
-/** Throws what `Links.ask` throws. */
+/** Requests the daemon's models. Throws what `Links.ask` throws. */
 export async function refreshModels(
   engine: Parts,
   computerId: Id,
@@ -122,12 +122,12 @@ export const tellOf = (db: Db, row: ComputerRow, verb: string, more: object = {}
     null,
   )
 
-/** Models may have changed while offline. */
+/** A computer's models may have changed while it was offline. */
 export const localModelConsumer = (engine: Parts): Consumer => ({
   name: 'local_models',
   types: ['computer.connected'],
   async handle({ resource_id: id }) {
-    // A silent daemon would block the queue.
+    // Not awaited, because a silent daemon would block the queue.
     const row = id && (await computerStore.get(engine.postgres.db, id))
     if (!row || !row.allows.includes('inference')) return
     void learnAll(engine, row.id).catch((error: unknown) =>

@@ -62,7 +62,7 @@ export const localModels = {
       .where('name', '=', name)
       .executeTakeFirst()) ?? null,
 
-  /** Null: taken. Broken and abandoned models are replaced. */
+  /** Reserves a name. Null: taken. Broken and abandoned models are replaced. */
   async claim(
     db: Db,
     row: Pick<LocalModelTable, 'id' | 'computer_id' | 'name' | 'engine'>,
@@ -101,7 +101,7 @@ export const localModels = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Returns the unmapped names. */
+  /** Returns the names of the unmapped models. */
   async unmapAll(db: Db, computerId: Id): Promise<string[]> {
     const rows = await db
       .updateTable('local_models')

@@ -2,7 +2,7 @@
 const LEAST_ROOM = 1_024
 const LARGEST_ROOM = 1_048_576
 
-/** Copies, since the link reuses its buffers. */
+/** Copies the bytes, because the link reuses its buffers. */
 export class ByteCollector {
   readonly #full: Buffer[] = []
   #room = Buffer.alloc(0)

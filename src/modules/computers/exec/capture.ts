@@ -72,7 +72,7 @@ export function incompleteBytes(bytes: Uint8Array): number {
 
 export interface Text {
   text: string
-  /** The first byte's. */
+  /** The position of the first byte. */
   offset: number
   bytes: Buffer
 }

@@ -1,4 +1,4 @@
-/** Used by automations. */
+/** Runs commands for automations. */
 import type { Context } from '#infra/context.ts'
 import { startOperation } from '#modules/operations/service.ts'
 import { absent, refuse } from '#core/errors.ts'
@@ -24,7 +24,7 @@ export async function checkCommand(ctx: Context, computerId: Id, param: string):
   return row
 }
 
-/** Within the caller's transaction. Returns the operation's ID. */
+/** Runs within the caller's transaction. Returns the operation's ID. */
 export async function startCommand(
   ctx: Context,
   { computerId, command, stdin, env, timeoutMs }: ServerCommand,

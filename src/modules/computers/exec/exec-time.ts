@@ -8,9 +8,9 @@ interface ExecTime extends AsyncDisposable {
   readonly signal: AbortSignal
   /** The command started; `goesOn` starts its limit. */
   begins(): void
-  /** The server waits for the computer. */
+  /** Resumes the limit: the server waits for the computer. */
   goesOn(): void
-  /** The caller is reading output, or the computer is offline. */
+  /** Pauses the limit: the caller is reading output, or the computer is offline. */
   rests(): void
 }
 

@@ -20,7 +20,7 @@ import { type Command, type ExecPart, runExec } from './run-exec.ts'
 export type ExecInput = Input<typeof endpoint>
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** Models read all of it. */
+/** The default for agents, because models read all of it. */
 const MAX_AGENT_BYTES = 32_768
 
 export async function exec(
@@ -54,7 +54,7 @@ export async function exec(
       workspace_id: workspaceFor(ctx.principal, row, 'exec'),
     })
   if (!ctx.wantsEvents) {
-    // The pipeline only checks streaming callers.
+    // The pipeline only checks permissions of streaming callers.
     await using permitted = watchPermission(ctx, id, 'exec', ctx.signal)
     const parts = runExec(ctx.engine.links, id, command, { signal: permitted.signal })
     return await collect(command.key, parts, base64, maxBytes)

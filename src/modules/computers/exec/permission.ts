@@ -34,7 +34,7 @@ export function watchPermission(
       accountId,
       scopes: scopes.filter((scope) => hasScope(ctx.principal, scope)),
       workspaceId: credential.kind === 'session' ? null : credential.workspaceId,
-      // Revoked keys act for no one.
+      // Refuses if the key was revoked.
       payingKeyId: behalfOf(ctx.principal).key_id,
       lenders: credential.kind === 'server' ? (credential.lenders ?? []) : [],
       signal: ctx.signal,

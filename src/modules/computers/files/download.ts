@@ -14,7 +14,7 @@ import { lossesOf } from '../link/losses.ts'
 type Ctx = Context<HasLinks>
 type Read = Asked<'fs.read'>
 
-/** From an untrusted daemon. */
+/** Validated, because daemons are untrusted. */
 const Head = z.object({
   type: z.literal('head'),
   entry: Entry,
@@ -39,7 +39,7 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
       body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, request) },
     }
   const headers = safeHeaders('application/octet-stream', name, 'attachment')
-  // `/proc` files and archives have an unknown size.
+  // The size of `/proc` files and archives is unknown.
   if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, request) } }
   return {
     headers,

@@ -20,7 +20,7 @@ const MAX_TRIES = (7 * 86_400) / RETRY_SECONDS
 
 const jobKey = ({ computer_id, key }: DroppedUpload): string => `${JOB}:${computer_id}:${key}`
 
-/** Survives server restarts. */
+/** The removal survives server restarts. */
 export async function dropUpload({ engine }: Context, upload: DroppedUpload): Promise<void> {
   await addJob(engine, { ...upload, tries: 0 })
 }
@@ -34,7 +34,7 @@ async function addJob({ jobs, postgres }: Engine, upload: Payload): Promise<void
   await jobs.add(postgres, JOB, { ...upload }, { key: jobKey(upload), inSeconds })
 }
 
-/** Unreachable, or a previous writer is still active. */
+/** The computer is unreachable, or a previous writer is still active. */
 const RETRYABLE: ReadonlySet<string> = new Set([
   'computer_offline',
   'concurrency_limited',

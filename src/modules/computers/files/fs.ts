@@ -14,7 +14,7 @@ import type { ComputerRow } from '../store.ts'
 type FsInput = Input<typeof fileEndpoints.fs>
 type Entry = Output<'fs.stat'>
 
-/** In addition to `op` and `path`. */
+/** Optional fields besides `op` and `path`. */
 const FIELDS: Record<FsInput['op'], readonly (keyof FsInput)[]> = {
   list: ['cursor'],
   stat: [],
@@ -82,5 +82,5 @@ async function list(
   }
 }
 
-/** To milliseconds. */
+/** Normalizes the timestamp to milliseconds. */
 export const showEntry = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

@@ -1,13 +1,13 @@
 /** Buffers upload bytes until the computer acknowledges them. */
 export interface Replay {
-  /** Null: the end. Rethrows source errors. */
+  /** Returns the bytes at an offset. Null: the end. Rethrows source errors. */
   at(offset: number): Promise<Uint8Array | null>
   /** Frees everything before `offset`. */
   acknowledge(offset: number): void
   close(): void
   /** The range of offsets in the buffer. */
   readonly buffered: { from: number; to: number }
-  /** Until an acknowledgment. */
+  /** Whether reading waits for an acknowledgment. */
   readonly isFull: boolean
 }
 

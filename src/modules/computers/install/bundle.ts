@@ -1,4 +1,4 @@
-/** For machines without a clone. */
+/** Bundles programs for machines without a clone. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFile, readdir, stat } from 'node:fs/promises'
@@ -33,7 +33,7 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
   })
 }
 
-/** Includes the Node version. */
+/** The hash includes the Node version. */
 export async function hashSources(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(process.version)
   for (const path of paths) {

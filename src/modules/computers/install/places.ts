@@ -8,7 +8,7 @@ interface Place {
   network: string
   since: number
   tookAt: number
-  /** In the current and the previous `SPAN_MS`. */
+  /** Bytes in the current and the previous `SPAN_MS`. */
   span: { since: number; bytes: number; before: number }
   leave(): void
 }
@@ -18,7 +18,7 @@ const SPAN_MS = 10_000
 const LEAST_PACE = 32 * 1024
 
 interface Places {
-  /** Null: none free. `leave` is called on preemption. */
+  /** Returns null if none is free. `leave` is called on preemption. */
   take(network: string, leave: () => void): Reader | null
 }
 

@@ -28,13 +28,13 @@ export interface File {
 export interface Releases {
   /** Throws with a reason for the operator. */
   of(platform: string): Promise<Release>
-  /** For machines without Node. */
+  /** The Node binary for machines without one. */
   node(platform: string): Promise<File | null>
-  /** Includes manifests. */
+  /** Also finds manifests. */
   file(sha256: string): Promise<File | null>
 }
 
-/** Before retrying a failed platform. */
+/** The delay before retrying a failed platform. */
 const RETRY_MS = 600_000
 const ROOT = resolve(import.meta.dirname, '../../../..')
 const MAIN = 'src/interfaces/cli/commands/computer-program.ts'
@@ -43,7 +43,7 @@ const BUNDLE = 'uk.mjs'
 interface Parts {
   dataDir: string
   log: Log
-  /** For tests. */
+  /** Another clone, for tests. */
   root?: string
 }
 

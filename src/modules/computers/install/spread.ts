@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 
-/** On average between two machines, and in total. */
+/** The average interval between two machines, and the upper limit for all. */
 const APART_MS = 500
 const LONGEST_MS = 900_000
 
-/** In milliseconds. `draw`: 0 to 1. */
+/** A delay in milliseconds. `draw`: 0 to 1. */
 export const updateDelayMs = (machines: number, draw: number): number =>
   machines <= 1 ? 0 : Math.floor(draw * Math.min(machines * APART_MS, LONGEST_MS))
 

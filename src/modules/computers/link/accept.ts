@@ -17,7 +17,7 @@ const PATH = '/v1/computers/link'
 const HELLO_MS = 10_000
 /** All daemons reconnect at once after an outage. */
 const MAX_LOOKUPS = 64
-/** Includes links still closing and connections before HELLO. */
+/** Counts the link, links still closing, and connections before HELLO. */
 const MAX_PER_MACHINE = 8
 
 export interface Offers {
@@ -124,7 +124,7 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   }
 }
 
-/** For the first links after a start. */
+/** How long the first links after a start wait for the bundle. */
 const BUNDLED_MS = 3_000
 
 /** Null: no release, an old daemon, or a release that recently failed there. */
@@ -152,7 +152,7 @@ async function offerTo(
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {
-    // Already logged.
+    // No release for this platform; already logged.
   }
   return null
 }

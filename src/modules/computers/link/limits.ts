@@ -19,7 +19,7 @@ export const USE_LIMITS: UseLimits = { answerMs: 30_000, stillMs: 60_000 }
 
 /** The daemon gives an engine 60 s to start, and `userdel` 30 s per try. */
 const TIMES: Partial<Record<OperationName, number>> = { 'engine.control': 4, 'users.delete': 2 }
-/** Each event restarts the limit. */
+/** Operations that report progress: each event restarts the limit. */
 export const TELLS: ReadonlySet<OperationName> = new Set(['fs.remove'])
 
 export const answerMsOf = (op: OperationName, { answerMs }: UseLimits): number => answerMs * (TIMES[op] ?? 1)

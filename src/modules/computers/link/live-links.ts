@@ -18,7 +18,7 @@ export interface LiveLink extends LinkName, Machine {
   movable: number
 }
 
-/** The daemon reconnects at once. */
+/** Close codes after which the daemon reconnects at once. */
 const RECONNECT_CODES: ReadonlySet<number> = new Set([CLOSE.lost, CLOSE.restart])
 
 export class LiveLinks implements AsyncDisposable {

@@ -9,19 +9,19 @@ const RETRY_MS = 250
 export interface Losses {
   /** Waits for the computer. Throws other errors, or when patience runs out. */
   outlast(error: unknown): Promise<void>
-  /** Resets patience. */
+  /** Resets patience after progress. */
   over(): void
 }
 
 export interface LossesMore {
   signal: AbortSignal
   patienceMs?: number
-  /** The first attempt waits too. */
+  /** Makes the first attempt wait too. */
   underWay?: boolean
   gone?: (lostAt: Date) => never
 }
 
-/** On the monotonic clock. */
+/** Measures patience on the monotonic clock. */
 export function lossesOf(
   links: { online(computerId: Id, waitMs: number, signal: AbortSignal): Promise<boolean> },
   computerId: Id,
@@ -53,7 +53,7 @@ export function lossesOf(
 }
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
-/** The computer never got the request. */
+/** Whether the process with the link is unreachable, so the computer never got the request. */
 const isUnreached = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
 const refuseLost = (lostAt: Date): never =>

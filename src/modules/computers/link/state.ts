@@ -18,7 +18,7 @@ export interface LinkName {
 
 export interface Place {
   processId: Id | null
-  /** For other processes. */
+  /** The process's address for other processes. */
   peer: string | null
   id: Id
   lifecycle: Lifecycle
@@ -27,7 +27,7 @@ export interface Place {
   lost_ms: number | null
 }
 
-/** Null: the computer was deleted. */
+/** Returns the link's epoch. Null: the computer was deleted. */
 export async function recordLink(
   { postgres, bus }: Parts,
   processId: Id,
@@ -53,7 +53,7 @@ export async function recordLink(
   return epoch
 }
 
-/** Unless a newer link replaced it. `lost`: the daemon is expected back. */
+/** Records the end of a link, unless a newer one replaced it. `lost`: the daemon is expected back. */
 export async function recordUnlink(
   { postgres, bus }: Parts,
   { computerId, epoch }: LinkName,
@@ -92,7 +92,7 @@ export async function recordHeartbeats(
   if (back > 0) bus.poke('outbox')
 }
 
-/** For the idle stop of cloud computers. */
+/** Needed for the idle stop of cloud computers. */
 export async function recordUse({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   await sql`update cloud_computers set used_at = now()

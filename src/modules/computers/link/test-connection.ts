@@ -8,7 +8,7 @@ import type { ComputerRow } from '../store.ts'
 /** A slower computer counts as offline. */
 const ANSWER_MS = 10_000
 
-/** These can browse the machine anyway. */
+/** Holders of these can browse the machine anyway. */
 const SEES_HOME = new Set(['exec', 'terminal', 'fs_read', 'fs_write'])
 
 export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {

@@ -7,7 +7,7 @@ type Lists = 'terminal.list' | 'ports.list' | 'users.list'
 
 const MAX_PARTS = 100
 
-/** For lists that may exceed one message. */
+/** Requests all parts of a list that may exceed one message. */
 export async function listAll<O extends Lists>(
   links: Links,
   computerId: Id,

@@ -28,7 +28,7 @@ export interface Machine {
 
 const holds = sql<boolean>`(expires_at is null or expires_at > now())`
 
-/** In plain text only once. */
+/** Returns the credential in plain text, only once. */
 export async function addCredential(db: Db, computerId: Id): Promise<Machine & { credential: string }> {
   const credential = `ukm_${randomBase62(43)}`
   const credentialId = newId()

@@ -17,7 +17,7 @@ const MINUTES = 10
 const ALLOWED = CAPABILITIES.filter((one) => one !== 'users').join(',')
 const MAX_PENDING = 100
 
-/** Without similar ones: I, L, O, U, 0, 1. */
+/** Leaves out look-alikes: I, L, O, U, 0, 1. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const letters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('')

@@ -22,7 +22,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Pair = (typeof computers)['endpoints']['pair']
 
-/** With the current permissions of the pairing's creator. */
+/** Uses the current permissions of the pairing's creator. */
 export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pair>): Promise<Output<Pair>> {
   const subjects = [ofNetwork(ctx)]
   await takeLogin(ctx, subjects)

@@ -9,13 +9,13 @@ import { type ComputerRow, computerStore } from '../store.ts'
 import type { PreviewAddress } from './address.ts'
 import { holderOf } from '../tickets/tickets.ts'
 
-/** Redeems tickets. */
+/** The path that redeems tickets. */
 export const ENTER = '/.well-known/ukiyo/enter'
 
 export type Pass = { kind: 'key'; secret: string } | { kind: 'cookie'; token: string }
 
 export interface Admission {
-  /** Keys take precedence. Null: neither is ours. */
+  /** A key takes precedence over the cookie. Null: neither is ours. */
   passOf(request: IncomingMessage): Pass | null
   /** Refuses unless the holder may view its ports now. */
   check(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<ComputerRow>

@@ -21,7 +21,7 @@ const PROTECTED_HEADERS =
   /^(host|content-.*|range|if-.*|accept.*|authorization|cookie2?|set-cookie2?|origin|referer|sec-.*|access-control-.*|cache-control|pragma|vary|etag|location|date|x-content-type-options|x-frame-options|www-authenticate)$/
 /** Set by proxies. The server sets its own values. */
 const PROXY_HEADERS = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
-/** Take effect outside the port's origin. */
+/** Headers with effects outside the port's origin. */
 const CROSS_ORIGIN_HEADERS: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
 export interface RequestHead {
@@ -33,7 +33,7 @@ export interface RequestHead {
   upgrade: boolean
 }
 
-/** Alternating names and values. */
+/** Returns alternating names and values. */
 export function requestHead({ method, rawHeaders, host, protocol, upgrade }: RequestHead): string[] {
   const hopByHop = connectionNames(rawHeaders)
   const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]

@@ -71,7 +71,7 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
   return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
 }
 
-/** It would only open an error page. */
+/** Without a listener, the ticket would only open an error page. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
   const ports = (await listAll(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   if (ports.some((one) => one.port === port)) return

@@ -40,7 +40,7 @@ export async function terminal(ctx: Context<HasLinks>, input: TerminalInput) {
   try {
     return await act(ctx, input, signal)
   } catch (error) {
-    // Prefer the reason of the abort.
+    // Prefers a refusal that caused the abort.
     throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
   }
 }
@@ -199,6 +199,6 @@ async function gather(stream: AskedStream<'terminal.read'>, maxBytes: number): P
   return { output: await stream.output, body, snapshot }
 }
 
-/** Numbers a caller's input, per key and session. */
+/** Identifies the sender of numbered input: one per key and session. */
 export const viewerOf = ({ accountId, credential }: Principal): string =>
   credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

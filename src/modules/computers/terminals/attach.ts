@@ -20,7 +20,7 @@ type Stream = AskedStream<'terminal.attach'>
 
 /** Unsent bytes per viewer. Beyond it, the keeper sends a snapshot instead of the rest. */
 const UNREAD_BYTES = 262_144
-/** From the application-defined range. */
+/** Codes from the application-defined range. */
 const CLOSE = { ended: 1000, offline: 4409, gone: 4404, failed: 1011 } as const
 
 /** Returns the socket's handler. Refuses if the terminal can't be reached. */
@@ -31,7 +31,7 @@ export async function openAttach(
   const { links } = ctx.engine
   const { accountId } = ctx.principal
   const who = `${accountId}:${viewer ?? newName()}`
-  /** For input without a number. */
+  /** Identifies input without a number. */
   const here = `${accountId}:${newName()}`
   let count = 0
   let at = from ?? null
@@ -151,7 +151,7 @@ async function* toViewer(stream: Stream, { onOffset, onTyped }: ViewerHandlers):
   }
 }
 
-/** Half empty, or the viewer left. */
+/** Resolves when the buffer is half empty or the viewer left. */
 function drained(socket: WebSocket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

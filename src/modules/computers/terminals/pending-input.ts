@@ -34,7 +34,7 @@ export class PendingInput {
     this.#stream.event(event)
   }
 
-  /** Includes lower numbers of the same viewer. */
+  /** Removes this input and lower numbers of the same viewer. */
   acknowledge(viewer: unknown, seq: unknown): void {
     this.#events = this.#events.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
     this.#bytes = this.#events.reduce((sum, { data }) => sum + data.length, 0)

@@ -24,7 +24,7 @@ interface TicketTable {
   held_to: Id | null
   lenders: ColumnType<Lender[], string, string>
   expires_at: Date
-  /** Including a session opened with the ticket. */
+  /** The end of access, including a session opened with the ticket. */
   ends_at: Date
 }
 export type TicketRow = Selectable<TicketTable>
@@ -51,7 +51,7 @@ function isOf(place: Place): RawBuilder<boolean> {
 }
 
 export const ticketStore = {
-  /** In plain text, only once. */
+  /** Returns the ticket in plain text, only once. */
   async add(db: Db, place: Place, { lenders, ...row }: NewTicket): Promise<string> {
     const ticket = newToken()
     await db

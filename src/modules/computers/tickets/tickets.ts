@@ -7,7 +7,7 @@ import { type Place, ticketStore } from './store.ts'
 const TICKET_SECONDS = 60
 const ENTERED_SECONDS = 12 * 3_600
 
-/** Single-use. Access ends with the caller's credential. */
+/** Creates a single-use ticket. Access ends with the caller's credential. */
 export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: string; expiresAt: Date }> {
   const { credential } = ctx.principal
   const now = ctx.now().getTime()
@@ -25,7 +25,7 @@ export async function makeTicket(ctx: Context, place: Place): Promise<{ ticket: 
   return { ticket, expiresAt }
 }
 
-/** With current permissions. Null: expired. */
+/** Returns the holder with current permissions. Null: expired. */
 export async function holderOf(
   engine: Engine,
   place: Place,

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { INSIDE } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
 
-/** Needed by programs and reveals nothing. */
+/** Files of the host that programs need and that reveal nothing. */
 const CONFIGURATION = [
   'alternatives',
   'bash.bashrc',
@@ -145,7 +145,7 @@ export function daemonLine(parts: DaemonParts): string[] {
   ]
 }
 
-/** Bypasses file modes in its only visible folder. */
+/** The program bypasses file modes but sees only this folder. */
 export const toolLine = (filter: string, folder: string, argv: readonly string[], writes: boolean): string[] => [
   ...bwrap(filter),
   '--cap-add',

@@ -18,7 +18,7 @@ const PASTA = [
   '--',
 ]
 
-/** Doesn't start unless every rule was created. */
+/** The command doesn't start unless every rule was created. */
 export const withinNetwork = (nameservers: readonly string[], line: readonly string[]): string[] => [
   ...PASTA,
   'sh',

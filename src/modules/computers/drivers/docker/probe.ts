@@ -1,4 +1,4 @@
-/** Verifies isolation before the first computer is created. */
+/** Verifies an engine's isolation before it creates any computer. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +13,7 @@ import { type Account, type DaemonSpec, daemonSpec } from './spec.ts'
 import { placeProfile } from './profile.ts'
 import { toolOf } from './tools.ts'
 
-/** Ukiyo's programs bring their dependencies. */
+/** Empty, because Ukiyo's programs bring their dependencies. */
 export const EMPTY = 'localhost/ukiyo-empty:1'
 
 export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
@@ -154,7 +154,7 @@ while read -r name value; do
 done < /proc/self/status
 said shut`
 
-/** Rootless or containerized engines can't exceed them. */
+/** The server's own limits. Rootless or containerized engines can't exceed them. */
 export function limitsOfHost(): DaemonSpec['ulimits'] {
   const text = readFileSync('/proc/self/limits', 'utf8')
   const limitOf = (shape: RegExp): number => Number(shape.exec(text)?.[1] ?? Number.MAX_SAFE_INTEGER)

@@ -1,4 +1,4 @@
-/** In the Docker API's format. Pure. */
+/** Container specs in the Docker API's format. Pure. */
 import type { Box } from '../driver.ts'
 import { INSIDE, hostnameOf } from '../inside/identity.ts'
 import { PROGRAM } from '../inside/program.ts'
@@ -37,7 +37,7 @@ export interface Spec {
   }
 }
 
-/** `mode`: `UsernsMode`. */
+/** `mode`: the Docker API's `UsernsMode`. */
 export interface Account {
   uid: number
   gid: number
@@ -67,19 +67,19 @@ export interface DaemonSpec extends Common {
   /** Addresses blocked despite internet access. */
   shut: readonly string[]
   version: string
-  /** For probes. */
+  /** Replaces the daemon in probes. */
   script?: string
 }
 
 const SCRATCH_BYTES = 536_870_912
 const TOOLS = '/opt/ukiyo-tools'
 
-/** Reaps orphans and exits with the daemon. */
+/** The init process: reaps orphans and exits with the daemon. */
 const DAEMON = `SHELL=/bin/sh; [ -x /bin/bash ] && SHELL=/bin/bash; export SHELL
 ${toolOf(TOOLS, 'node', INSIDE.program)} --disable-warning=ExperimentalWarning ${INSIDE.program}/${PROGRAM.daemon} ${INSIDE.state} ${INSIDE.sockets} ${INSIDE.program}/${PROGRAM.addon} &
 wait $!`
 
-/** With internet access, starts as root, blocks private networks, then drops the capability. */
+/** With internet access, the container starts as root, blocks private networks, then drops the capability. */
 export function daemonSpec(parts: DaemonSpec): Spec {
   const { box, places, account, nameservers, shut, labels, ulimits, seccomp, version, script = DAEMON } = parts
   const { home, state, etc, sockets, program, tools } = places
@@ -106,7 +106,7 @@ export function daemonSpec(parts: DaemonSpec): Spec {
       ...['passwd', 'group'].map((name) => `${etc}/${name}:/etc/${name}:ro`),
     ],
     labels,
-    // Files may be as large as the total.
+    // Each file may be as large as the total.
     ulimits: fileLimit === null ? ulimits : [...ulimits, { Name: 'fsize', Soft: fileLimit, Hard: fileLimit }],
     seccomp,
     mode: account.mode,
@@ -176,7 +176,7 @@ interface Closed {
   mode: string | null
 }
 
-/** Docker's default seccomp profile applies by default. */
+/** Restrictions of every container. Docker's own seccomp profile applies unless `seccomp` is set. */
 const isolatedSpec = ({ image, user, argv, env, caps, binds, labels, ulimits, seccomp, mode }: Closed): Spec => ({
   Image: image,
   User: user,

@@ -56,7 +56,7 @@ async function put(from: string, to: string): Promise<void> {
   await chmod(to, 0o555)
 }
 
-/** Host updates change size and mtime. */
+/** Uses size and mtime, which host updates change. */
 async function stampOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {

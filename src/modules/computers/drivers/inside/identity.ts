@@ -18,7 +18,7 @@ export const identity = (
   'resolv.conf': nameservers.map((address) => `nameserver ${address}\n`).join(''),
 })
 
-/** Without loopback addresses, which another network can't reach. */
+/** Leaves out loopback addresses, which another network can't reach. */
 export function nameserversOfHost(): string[] {
   for (const file of ['/etc/resolv.conf', '/run/systemd/resolve/resolv.conf']) {
     try {

@@ -15,7 +15,7 @@ export const PROGRAM = {
 
 const SOURCES = join(import.meta.dirname, '../../../..')
 const MAIN = join(SOURCES, 'daemon/sandboxed.ts')
-/** Besides dependencies. */
+/** The bundle's sources, besides dependencies. */
 const ROOMS = [
   'daemon',
   'daemon-protocol',

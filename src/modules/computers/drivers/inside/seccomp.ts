@@ -85,7 +85,7 @@ const ARGUMENT_FILTERED = {
 } as const
 
 const ARCHES = { x64: 0xc000003e, arm64: 0xc00000b7 } as const
-/** Set in the numbers of x32 calls. */
+/** The bit in the numbers of x32 calls. */
 const X32 = 0x40000000
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 export const NAMESPACES = 0x7e020000
@@ -144,7 +144,7 @@ export function seccompFilter(arch: Arch): Buffer {
   ])
 }
 
-/** Readable by every computer's account. */
+/** The file is readable by every computer's account. */
 export function placeFilter(folder: string): string {
   const arch = process.arch
   if (arch !== 'x64' && arch !== 'arm64')

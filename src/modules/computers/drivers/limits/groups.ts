@@ -10,7 +10,7 @@ export interface ControlGroups {
 
 export interface GroupFiles {
   read(file: string): string
-  /** The file exists. */
+  /** Throws if the file doesn't exist. */
   write(file: string, text: string): void
   list(folder: string): string[]
   make(folder: string): void

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { DriverFault } from '../driver.ts'
 
-/** For packing or unpacking a home. */
+/** The limit for packing or unpacking a home. */
 export const LONGEST_MS = 1_800_000
 const LOOK_BYTES = 64 * 1_048_576
 const SPARE_BYTES = 1_073_741_824
@@ -16,7 +16,7 @@ export class NoRoom extends DriverFault {
   }
 }
 
-/** Without the reserve. */
+/** The free bytes of a disk, without the reserve. */
 export async function roomIn(folder: string): Promise<number> {
   const { bavail, bsize, blocks } = await statfs(folder)
   return Math.max(0, Math.floor(bavail * bsize - Math.min(SPARE_BYTES, (blocks * bsize) / 20)))

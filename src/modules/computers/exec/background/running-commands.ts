@@ -17,7 +17,7 @@ interface CommandTable {
 export interface UnwantedCommand {
   operation_id: Id
   computer_id: Id
-  /** No late call can start the command anymore. */
+  /** Whether no late call can start the command anymore. */
   settled: boolean
 }
 
@@ -40,7 +40,7 @@ export const runningCommands = {
     await db.deleteFrom('computer_commands').where('operation_id', '=', operationId).execute()
   },
 
-  /** Canceled, timed out, or the caller lost permission. */
+  /** Canceled and expired commands, and those whose caller lost permission. */
   async unwanted(db: Db, computers: readonly Id[]): Promise<UnwantedCommand[]> {
     const { rows } = await sql<UnwantedCommand>`select c.operation_id, c.computer_id,
       (o.completed_at > now() - make_interval(secs => ${ON_ITS_WAY_SECONDS})) is not true as settled from computer_commands c left join operations o on o.id = c.operation_id
