@@ -37,7 +37,7 @@ export interface AgentHandles {
    * transaction.
    */
   agentChanged(ctx: Context, agentId: Id): Promise<void>
-  toolbox: { reach(name: string, given: Record<string, unknown>): { tool: string } | null }
+  toolbox: { reach(name: string, args: Record<string, unknown>): { tool: string } | null }
 }
 
 const agent = finder('agent', (ctx: Context, id) => agentStore.find(ctx.engine.postgres, id))

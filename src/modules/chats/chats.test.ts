@@ -77,24 +77,24 @@ test('other users’ chats, runs and messages return 404', async () => {
   ] as const)
     assert.equal((await carol.request(method, `/chats/${chat}${path}`, body)).status, 404, `${method} ${path}`)
   const other = await createChat(alice)
-  const own = await createChat(carol)
+  const ownChat = await createChat(carol)
   for (const [who, id, path, body, param] of [
     [alice, other, `/runs/${run.id}`, undefined, 'run_id'],
     [alice, other, `/runs/${run.id}/events`, undefined, 'run_id'],
     [alice, other, `/runs/${run.id}/retry`, {}, 'run_id'],
     [alice, other, '/stop', { run_id: run.id }, 'run_id'],
     [alice, other, '/messages', { content: 'x', parent_id: message }, 'parent_id'],
-    [carol, own, '/messages', { content: 'x', parent_id: message }, 'parent_id'],
-    [carol, own, '/messages', { content: 'x', parent_id: newId() }, 'parent_id'],
+    [carol, ownChat, '/messages', { content: 'x', parent_id: message }, 'parent_id'],
+    [carol, ownChat, '/messages', { content: 'x', parent_id: newId() }, 'parent_id'],
   ] as const) {
     const answer = await who.request(body ? 'POST' : 'GET', `/chats/${id}${path}`, body)
     assert.deepEqual([answer.status, answer.body.error.param], [404, param], path)
   }
-  const head = await carol.patch(`/chats/${own}`, { head_message_id: message })
+  const head = await carol.patch(`/chats/${ownChat}`, { head_message_id: message })
   assert.deepEqual([head.status, head.body.error.param], [404, 'head_message_id'])
   assert.deepEqual(
     (await carol.get('/chats')).body.data.map((row: { id: string }) => row.id),
-    [own],
+    [ownChat],
   )
 })
 
@@ -300,8 +300,8 @@ test('interrupted answers and ones that exceed their reservation cost what the l
   const chat = await createChat(dave, { model: 'sim/script' })
   const broken = JSON.stringify({ steps: [{ text: 'half of it' }, { error: { type: 'server_error', message: 'oh' } }] })
   const { run_id } = (await dave.post(`/chats/${chat}/messages`, { content: broken })).body.error.details
-  const beyond = JSON.stringify({ steps: [{ text: 'hi' }], usage: { output_tokens: 40_000_000 } })
-  const { run } = await say(dave, chat, beyond)
+  const usageScript = JSON.stringify({ steps: [{ text: 'hi' }], usage: { output_tokens: 40_000_000 } })
+  const { run } = await say(dave, chat, usageScript)
   const { engine } = server.app
   await engine.ledger.flush()
   const { rows } = await engine.postgres.pool.query(

@@ -31,43 +31,43 @@ export const Broadcast = z
   })
   .meta({ id: 'Broadcast' })
 
-const of = <const E extends string, D extends z.ZodRawShape>(event: E, data: D) =>
+const eventSchema = <const E extends string, D extends z.ZodRawShape>(event: E, data: D) =>
   z.object({ event: z.literal(event), data: z.object(data) })
 
 export const RealtimeEvent = z
   .discriminatedUnion('event', [
-    of('subscribed', {
+    eventSchema('subscribed', {
       channels: z.array(
         z.object({ ...position, recovered: z.boolean().describe('Events since the given position follow.') }),
       ),
     }),
-    of('change', {
+    eventSchema('change', {
       ...position,
       type: z.string().describe('The event type, such as `chat.created`.'),
       resource: z.object({ type: z.string(), id: z.string() }).nullable(),
       data: z.record(z.string(), z.unknown()),
       at: time,
     }),
-    of('broadcast', {
+    eventSchema('broadcast', {
       channel: z.string(),
       event: z.string(),
       data: z.unknown(),
       sender: idOut.describe('The account that sent it.'),
       at: time,
     }),
-    of('presence', {
+    eventSchema('presence', {
       channel: z.string(),
       joined: z.boolean(),
       left: z.boolean().describe('Exactly one of the two is true.'),
       member: PresenceMember,
     }),
-    of('reset', {
+    eventSchema('reset', {
       ...position,
       reason: z
         .enum(['unknown_epoch', 'history_gone'])
         .describe('Why the events since the given position aren’t available. Fetch the current state again.'),
     }),
-    of('revoked', {
+    eventSchema('revoked', {
       channel: z.string().describe('You no longer have access to this channel. The stream continues with the others.'),
     }),
   ])

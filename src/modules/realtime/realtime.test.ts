@@ -271,6 +271,6 @@ test('invalid parameters are rejected', async () => {
     assert.deepEqual([answer.status, answer.body.error.param], [400, 'channels'])
   }
   assert.equal((await alice.get('/realtime/subscribe')).status, 400)
-  const late = await alice.post(`/realtime/user:${alice.id}/presence`, { data: { words: 'x'.repeat(5_000) } })
-  assert.deepEqual([late.status, late.body.error.param], [400, 'data'])
+  const tooLarge = await alice.post(`/realtime/user:${alice.id}/presence`, { data: { words: 'x'.repeat(5_000) } })
+  assert.deepEqual([tooLarge.status, tooLarge.body.error.param], [400, 'data'])
 })

@@ -43,8 +43,8 @@ export const search = area(
         types: z
           .union([z.array(z.string()), z.string()])
           .optional()
-          .transform((given) =>
-            given === undefined ? undefined : (Array.isArray(given) ? given : [given]).flatMap((one) => one.split(',')),
+          .transform((value) =>
+            value === undefined ? undefined : (Array.isArray(value) ? value : [value]).flatMap((one) => one.split(',')),
           )
           .pipe(z.array(type).max(20).optional())
           .meta({ override: { type: 'array', items: { type: 'string', enum: [...searchTypes] } } })

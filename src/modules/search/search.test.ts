@@ -215,12 +215,12 @@ test('a word is found in old and new rows a million rows apart', async () => {
       })
     await soon(alice, { q: 'wombat', limit: '100' }, (hits) => hits.length === 2 * (i + 1))
   }
-  const own = [0, 1, 2, 3, 4, 5].map((i) => `mine ${i}`)
+  const ownFiles = [0, 1, 2, 3, 4, 5].map((i) => `mine ${i}`)
   assert.deepEqual(await titles({ q: 'wombat', limit: '100' }), [
-    ...own,
-    ...own.map((name) => name.replace('mine', 'theirs')),
+    ...ownFiles,
+    ...ownFiles.map((name) => name.replace('mine', 'theirs')),
   ])
-  assert.deepEqual(await titles({ q: 'dig womb', workspace_id: alice.workspaceId }), own)
+  assert.deepEqual(await titles({ q: 'dig womb', workspace_id: alice.workspaceId }), ownFiles)
 })
 
 test('a word frequent in the newest rows is also found in older ones', async () => {

@@ -155,9 +155,9 @@ test('each Latin letter is found by its plain form and its own, and the exact sp
     const a = await put(alice, `a${i}.txt`, `${first} and much more than that`)
     const b = await put(alice, `b${i}.txt`, second.normalize('NFD'))
     await indexed(alice, plain, 2)
-    const of = { [first]: a, [second]: b }
-    assert.deepEqual(await ids(alice, written), [of[written], of[plain]], written)
-    assert.deepEqual(await ids(alice, plain), [of[plain], of[written]], plain)
+    const idsBySpelling = { [first]: a, [second]: b }
+    assert.deepEqual(await ids(alice, written), [idsBySpelling[written], idsBySpelling[plain]], written)
+    assert.deepEqual(await ids(alice, plain), [idsBySpelling[plain], idsBySpelling[written]], plain)
   }
   const { body } = await alice.get('/search?q=orleans&mode=keyword')
   const marked = body.data.flatMap(({ snippet, highlights }: any) =>

@@ -231,8 +231,8 @@ test('sharing needs write access: viewers, members without share:write and archi
   await alice.patch(`/workspaces/${readers}/members/${carol.id}`, { role: 'member' })
   assert.equal((await carol.patch(`/agents/${agent.id}`, { name: 'Ours' })).status, 200)
 
-  const own = (await alice.post('/agents', { name: 'Own' })).body.data
-  const ownShare = (await alice.post('/shares', share('agent', own.id, { user_id: bob.id }))).body.data
+  const ownAgent = (await alice.post('/agents', { name: 'Own' })).body.data
+  const ownShare = (await alice.post('/shares', share('agent', ownAgent.id, { user_id: bob.id }))).body.data
   const limitedKey = await bob.key({ scopes: ['share:write', 'agent:write'], workspace_id: bob.workspaceId })
   assert.equal((await limitedKey.delete('/shares', { share_id: ownShare.id })).status, 404, 'a key of one workspace')
   await alice.post(`/workspaces/${team}/archive`)
@@ -294,16 +294,16 @@ test('an unclaimed link stops working when its creator can no longer share, and 
     assert.equal(created.status, 201, created.text)
     return created.body.data.token
   }
-  const [claimedLink, late] = [await linkFor(carol.email, 'view'), await linkFor('mallory@example.com', 'edit')]
-  const look = async () => (await dave.post('/invitations/preview', { token: late })).body.data
+  const [claimedLink, pendingLink] = [await linkFor(carol.email, 'view'), await linkFor('mallory@example.com', 'edit')]
+  const look = async () => (await dave.post('/invitations/preview', { token: pendingLink })).body.data
   const take = (token: string) => dave.post('/invitations/accept', { token })
   assert.equal((await carol.post('/invitations/accept', { token: claimedLink })).status, 200)
   assert.deepEqual([(await look()).status, (await look()).title], ['pending', 'a.txt'])
 
   await alice.patch(`/workspaces/${team}/members/${bob.id}`, { role: 'viewer' })
-  assert.deepEqual([(await take(late)).status, (await look()).status], [410, 'revoked'])
+  assert.deepEqual([(await take(pendingLink)).status, (await look()).status], [410, 'revoked'])
   await alice.delete(`/workspaces/${team}/members/${bob.id}`)
-  const refused = await take(late)
+  const refused = await take(pendingLink)
   assert.deepEqual([refused.status, refused.body.error.code], [410, 'invitation_expired'], refused.text)
   assert.deepEqual([(await look()).status, (await look()).title], ['revoked', null])
   assert.equal((await dave.get(`/drive/files/${file.id}`)).status, 404)

@@ -155,14 +155,14 @@ export const shareStore = {
   },
 
   async resource(db: Db, type: SharedType, id: Id): Promise<SharedResource | undefined> {
-    const own =
+    const resourceRow =
       type === 'chat'
         ? sql`(select id, title, temporary from chats)`
         : type === 'agent'
           ? sql`(select id, name as title, false as temporary from agents)`
           : sql`(select id, name as title, false as temporary from files where kind = ${type})`
     const { rows } = await sql<SharedResource>`
-      select r.workspace_id, r.status, r.created_by, o.title, o.temporary from resources r join ${own} o on o.id = r.id where r.id = ${id}`.execute(
+      select r.workspace_id, r.status, r.created_by, o.title, o.temporary from resources r join ${resourceRow} o on o.id = r.id where r.id = ${id}`.execute(
       db,
     )
     return rows[0]

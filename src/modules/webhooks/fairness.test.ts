@@ -48,8 +48,8 @@ test('unresponsive receivers of one account, in any number of workspaces, use a 
   for (let n = 0; n < 4; n++)
     for (const id of slow) assert.equal((await bob.post(`/webhook-endpoints/${id}/test`)).status, 200)
   await becomes(() => pending, SHARE)
-  const own = await endpoint(alice, alice.workspaceId, quick.url)
-  assert.equal((await alice.post(`/webhook-endpoints/${own}/test`)).status, 200)
+  const ownEndpoint = await endpoint(alice, alice.workspaceId, quick.url)
+  assert.equal((await alice.post(`/webhook-endpoints/${ownEndpoint}/test`)).status, 200)
   await received.promise
   assert.equal(most, SHARE)
 })

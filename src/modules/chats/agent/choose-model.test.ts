@@ -7,7 +7,7 @@ test('without a chosen model, the shown and used model comes from settings, then
   await using other = await server.twin({ UK_DEFAULT_MODEL: 'sim/script' })
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
-  const there = caller(other.origin, alice.headers)
+  const onOther = caller(other.origin, alice.headers)
   const getModel = (who: Caller) => who.get(`/app/chat-model?workspace_id=${alice.workspaceId}`)
   const answers = async (who: Caller, model: string): Promise<void> => {
     const shownModel = await getModel(who)
@@ -17,7 +17,7 @@ test('without a chosen model, the shown and used model comes from settings, then
     assert.deepEqual([response.status, response.body.data?.run.model], [200, model], response.text)
   }
   await answers(alice, 'sim/echo')
-  await answers(there, 'sim/script')
+  await answers(onOther, 'sim/script')
   const key = await alice.key({ allowed_models: ['sim/echo'] })
   await answers(caller(other.origin, key.headers), 'sim/echo')
   await alice.patch('/settings', { default_model: 'sim/script' })

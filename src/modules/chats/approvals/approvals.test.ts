@@ -113,8 +113,12 @@ test('a remembered approval covers alice’s messages in this chat until she rev
   // An agent changed while its action is pending counts as another agent.
   const pendingBeforeChange = await send(alice, [folder('shown')])
   assert.equal((await alice.patch(`/agents/${agent}`, { system_prompt: 'Do as mallory says.' })).status, 200)
-  const late = await decide(alice, pendingBeforeChange)
-  assert.deepEqual([late.status, late.body.error?.param], [409, 'actions.0.remember'], late.text)
+  const lateDecision = await decide(alice, pendingBeforeChange)
+  assert.deepEqual(
+    [lateDecision.status, lateDecision.body.error?.param],
+    [409, 'actions.0.remember'],
+    lateDecision.text,
+  )
   assert.deepEqual(await listApprovals(alice), [])
   await stop(alice)
 
@@ -216,9 +220,9 @@ test('an approval ends when an external tool’s definition changes', async () =
     const waiting = await count()
     says({ description: `Counts ${remember ?? 'once'}.` })
     outside.called.length = 0
-    const late = await allow(waiting, remember)
-    assert.deepEqual([late.status, outside.called, await countApprovals()], ['requires_action', [], 0])
-    assert.equal((await allow(late)).status, 'completed')
+    const lateDecision = await allow(waiting, remember)
+    assert.deepEqual([lateDecision.status, outside.called, await countApprovals()], ['requires_action', [], 0])
+    assert.equal((await allow(lateDecision)).status, 'completed')
     assert.equal(outside.called.length, 1)
   }
 })

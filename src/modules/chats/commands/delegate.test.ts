@@ -17,7 +17,7 @@ async function made(path: string, body: object, who: Caller = alice) {
 }
 const agentOf = (name: string, more: object = {}, who: Caller = alice) =>
   made('/agents', { name, model: 'sim/script', ...more }, who)
-const over = (agent: { id: string }, policy = 'allow') => ({ subagents: [{ agent_id: agent.id, policy }] })
+const withSubagent = (agent: { id: string }, policy = 'allow') => ({ subagents: [{ agent_id: agent.id, policy }] })
 const chatOf = async (agent: { id: string }, who: Caller = alice): Promise<string> =>
   (await made('/chats', { agent_id: agent.id }, who)).id
 const send = (chat: string, content: string, more: object = {}, who: Caller = alice) =>
@@ -28,7 +28,7 @@ const runOf = async (chat: string, who: Caller = alice) => (await who.get(`/chat
 
 test('a delegated task runs in a separate chat, and its cost is included in the run’s', async () => {
   const helper = await agentOf('Helper', { description: 'writes files', tools: tools({ 'drive.upload': 'allow' }) })
-  const boss = await agentOf('Boss', over(helper))
+  const boss = await agentOf('Boss', withSubagent(helper))
   const chat = await chatOf(boss)
   const file = { name: 'task.txt', content: 'done', workspace_id: alice.workspaceId }
   const task = script([call('drive_upload', file)], [say('the file is there')])
@@ -74,7 +74,7 @@ test('a delegated task runs in a separate chat, and its cost is included in the 
 test('delegation can’t widen permissions or loop back to the delegating agent', async () => {
   const bold = tools({ 'chats.create': 'allow', do: 'allow', 'chats.list': 'allow' })
   const helper = await agentOf('Bold', { tools: bold })
-  const boss = await agentOf('Timid', { ...over(helper), tools: tools({ 'chats.create': 'deny' }) })
+  const boss = await agentOf('Timid', { ...withSubagent(helper), tools: tools({ 'chats.create': 'deny' }) })
   const task = script(
     [
       call('chats_create', { title: 'forbidden' }),
@@ -85,10 +85,10 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
     [say('so it is')],
   )
   const chat = await chatOf(boss)
-  await alice.patch(`/agents/${helper.id}`, over(boss))
+  await alice.patch(`/agents/${helper.id}`, withSubagent(boss))
   const sendResponse = await send(chat, script([hand(helper, task), hand(boss, 'myself')], [say('x')]))
-  const [childResult, own] = results(sendResponse.body.data)
-  assert.deepEqual([childResult!.output.text, own!.is_error], ['so it is', true])
+  const [childResult, ownResult] = results(sendResponse.body.data)
+  assert.deepEqual([childResult!.output.text, ownResult!.is_error], ['so it is', true])
   const [, answer] = (await alice.get(`/chats/${childResult!.output.chat_id}/messages`)).body.data
   const [byName, byDo, allowed, back] = results(answer)
   for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /can’t use `chats.create`/)
@@ -100,13 +100,13 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
   // An agent from another workspace can do only what its parent agent can do too.
   const bob = await server.person('Bob')
   const foreign = await agentOf('Foreign', { tools: bold }, bob)
-  const refused = await alice.patch(`/agents/${boss.id}`, over(foreign))
+  const refused = await alice.patch(`/agents/${boss.id}`, withSubagent(foreign))
   assert.deepEqual([refused.status, refused.body.error.param], [404, 'subagents.0.agent_id'])
   const grantee = { email: alice.email }
   const share = { resource_type: 'agent', resource_id: foreign.id, grantee, access: 'view' }
   const { token } = (await bob.post('/shares', share)).body.data
   await alice.post('/invitations/accept', { token })
-  const both = await agentOf('Open', { ...over(foreign), tools: tools({ 'chats.list': 'allow' }) })
+  const both = await agentOf('Open', { ...withSubagent(foreign), tools: tools({ 'chats.list': 'allow' }) })
   const pendingAnswer = await send(await chatOf(both), script([hand(foreign, task)], [say('x')]))
   const answered = (await alice.get(`/chats/${results(pendingAnswer.body.data)[0]!.output.chat_id}/messages`)).body
     .data[1]
@@ -114,13 +114,13 @@ test('delegation can’t widen permissions or loop back to the delegating agent'
     results(answered).map(({ is_error }) => is_error),
     [true, true, false, true],
   )
-  const self = await alice.patch(`/agents/${boss.id}`, over(boss))
+  const self = await alice.patch(`/agents/${boss.id}`, withSubagent(boss))
   assert.deepEqual([self.status, self.body.error.param], [400, 'subagents.0.agent_id'])
 })
 
 test('a task can spend what remains of its run’s and chat’s budgets', async () => {
   const helper = await agentOf('Spender')
-  const boss = await agentOf('Saver', over(helper))
+  const boss = await agentOf('Saver', withSubagent(helper))
   const chat = await chatOf(boss)
   // The model's first call reports 45,000 tokens, 0.09 USD. The task has 30,000 bytes, over 0.03 USD.
   const usage = { input_tokens: 10, output_tokens: 45_000 }
@@ -138,7 +138,7 @@ test('a task can spend what remains of its run’s and chat’s budgets', async 
 
 test('a task waiting for approval pauses its parent run, and both resume after the decision', async () => {
   const helper = await agentOf('Asker', { tools: tools({ 'chats.create': 'ask' }) })
-  const boss = await agentOf('Waiter', over(helper, 'ask'))
+  const boss = await agentOf('Waiter', withSubagent(helper, 'ask'))
   const chat = await chatOf(boss)
   const task = script([call('chats_create', { title: 'asked for below' })], [say('made')])
   const pausedRun = (await send(chat, script([hand(helper, task)], [say('good')]))).body.data.run
@@ -163,8 +163,8 @@ test('a task waiting for approval pauses its parent run, and both resume after t
 
 test('stopping a run stops its tasks, including those waiting for approval', async () => {
   const slow = await agentOf('Slow')
-  const middle = await agentOf('Middle', over(slow))
-  const boss = await agentOf('Top', over(middle))
+  const middle = await agentOf('Middle', withSubagent(slow))
+  const boss = await agentOf('Top', withSubagent(middle))
   const chat = await chatOf(boss)
   const endless = JSON.stringify({ steps: [say('x'), { delay_ms: 60_000 }] })
   const content = script([hand(middle, script([hand(slow, endless)], []))], [])
@@ -189,7 +189,7 @@ test('stopping a run stops its tasks, including those waiting for approval', asy
 
 test('a user can retry a failed task, and it continues after the parent run has ended', async () => {
   const helper = await agentOf('Unlucky')
-  const boss = await agentOf('Done', over(helper))
+  const boss = await agentOf('Done', withSubagent(helper))
   const chat = await chatOf(boss)
   // Longer than the interval of the sweep for abandoned tasks.
   const task = script([say('x'), { delay_ms: 2_000 }, { error: { type: 'server_error', message: 'no paper' } }])
@@ -207,7 +207,7 @@ test('when a server is killed during a task, another resumes both runs and deleg
   await using here = await testServer({ database: doomed.database })
   const alice = caller(here.origin, there.headers)
   const helper = await agentOf('Helper', { tools: tools({ 'operations.await': 'allow' }) }, there)
-  const boss = await agentOf('Boss', over(helper), there)
+  const boss = await agentOf('Boss', withSubagent(helper), there)
   const endless = JSON.stringify({ steps: [say('x'), { delay_ms: 60_000 }] })
   const long = (await made('/chats', { model: 'sim/script' }, alice)).id
   const operation = (await alice.post(`/chats/${long}/messages`, { content: endless, background: true })).body.data.id

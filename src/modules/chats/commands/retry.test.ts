@@ -101,8 +101,8 @@ test('a retry is rejected for runs that haven’t failed, for strangers, and whe
   assert.equal((await bob.post(at, {})).status, 404)
   await alice.patch(`/chats/${chat}`, { model: 'sim/echo' })
   assert.equal((await alice.post(at, {})).status, 200)
-  const over = await alice.post(at, {})
-  assert.deepEqual([over.status, over.body.error.details.status], [409, 'completed'])
+  const overLimit = await alice.post(at, {})
+  assert.deepEqual([overLimit.status, overLimit.body.error.details.status], [409, 'completed'])
   assert.equal((await alice.post(at.replace(/runs\/\w+/, `runs/${chat}`), {})).body.error.param, 'run_id')
 
   const agent = await create('/agents', { name: 'Gone', model: 'sim/script' })

@@ -108,12 +108,15 @@ test('a goal stops at its cost or time limit', async () => {
   const slow = await createChat()
   const objective = script({ text: 'so far' }, { delay_ms: 60_000 })
   await alice.post(`/chats/${slow}/goal`, { objective, max_duration_seconds: 4 })
-  const late = await over(slow)
-  assert.deepEqual([late.status, late.exhausted_by, late.turns_used], ['exhausted', 'time', 1])
-  const events = await allEvents(alice, `/chats/${slow}/runs/${late.run_id}/events`)
+  const exhaustedGoal = await over(slow)
+  assert.deepEqual(
+    [exhaustedGoal.status, exhaustedGoal.exhausted_by, exhaustedGoal.turns_used],
+    ['exhausted', 'time', 1],
+  )
+  const events = await allEvents(alice, `/chats/${slow}/runs/${exhaustedGoal.run_id}/events`)
   assert.equal(events.at(-1)!.event, 'run.cancelled')
   // Nor does a turn stopped by the time limit.
-  const used = Math.ceil((Date.parse(late.completed_at) - Date.parse(late.created_at)) / 1000)
+  const used = Math.ceil((Date.parse(exhaustedGoal.completed_at) - Date.parse(exhaustedGoal.created_at)) / 1000)
   const more = { max_duration_seconds: used + 4 }
   assert.equal((await alice.post(`/chats/${slow}/goal/resume`, more)).status, 200)
   const later = await over(slow)

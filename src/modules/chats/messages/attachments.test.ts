@@ -104,8 +104,8 @@ test('unreadable files return 404, and folders, trashed and oversized files are 
   const grantee = { email: bob.email }
   const shared = await alice.post('/shares', { resource_type: 'chat', resource_id: chat, grantee, access: 'edit' })
   await bob.post('/invitations/accept', { token: shared.body.data.token })
-  const own = await send(bob, chat, part('file', await stored(bob, Buffer.from('his'), 'his.txt')))
-  assert.deepEqual([own.status, own.body.error.param], [403, 'content.0.source.file_id'])
+  const response = await send(bob, chat, part('file', await stored(bob, Buffer.from('his'), 'his.txt')))
+  assert.deepEqual([response.status, response.body.error.param], [403, 'content.0.source.file_id'])
   const key = await alice.key({ scopes: ['chat:write', 'chat:run'] })
   const small = await stored(alice, Buffer.from('x'), 'small.txt')
   assert.equal((await send(key, chat, part('file', small))).body.error.code, 'missing_scope')

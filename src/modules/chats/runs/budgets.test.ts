@@ -159,14 +159,14 @@ test('spend by an agent’s tools counts toward its run and chat', async () => {
   assert.equal(results[3].output.error.param, 'background', 'what outlives the run would count for none of its budgets')
   const [latestRun] = (await alice.get(`/chats/${other.id}/runs`)).body.data
   const run = await get(`/chats/${chat.id}/runs/${response.body.data.run.id}`)
-  const own = await paid('run_id', [run.id])
+  const runCost = await paid('run_id', [run.id])
   assert.deepEqual(
     [latestRun.parent_run_id, latestRun.cost_usd, run.children_cost_usd, run.cost_usd],
-    [run.id, 0.0003, 0.0003, Number((own + 0.0003).toFixed(9))],
+    [run.id, 0.0003, 0.0003, Number((runCost + 0.0003).toFixed(9))],
   )
   // The 20 words of the one call of `inference.text` that was made.
   const amountUsd = 0.00003
-  assert.equal((await get(`/chats/${chat.id}`)).spent_usd, Number((own + 0.0003 + amountUsd).toFixed(9)))
+  assert.equal((await get(`/chats/${chat.id}`)).spent_usd, Number((runCost + 0.0003 + amountUsd).toFixed(9)))
 })
 
 test('only the sender sees the remaining balance when a run or tool is rejected', async () => {
@@ -207,7 +207,7 @@ test('only the sender sees the remaining balance when a run or tool is rejected'
   await grant(0.0351)
   const toolUnpaid = await say(chat.id, dear, {}, bob)
   await grant(9)
-  const over = await say(chat.id, dear, {}, await capped(0.000351))
+  const overBudget = await say(chat.id, dear, {}, await capped(0.000351))
   const toolOver = await say(chat.id, dear, {}, await capped(0.0351))
   const scriptContent = script([call('chats_send', { id: further.id, content: 'x' })], [])
   const sentOver = await say(chat.id, scriptContent, {}, await capped(0.0351))
@@ -222,15 +222,15 @@ test('only the sender sees the remaining balance when a run or tool is rejected'
     ['insufficient_credits', 'spend_cap_reached', 'spend_cap_reached'].map((code) => [code, 'needed_usd']),
   )
   assert.deepEqual(
-    [unpaid, over].map(({ body }) => namesIn(body.error)),
+    [unpaid, overBudget].map(({ body }) => namesIn(body.error)),
     [
       ['insufficient_credits', 'affordable_output_tokens', 'available_usd', 'needed_usd'],
       ['spend_cap_reached', 'affordable_output_tokens', 'available_usd', 'cap_usd', 'needed_usd', 'period'],
     ],
   )
-  assert.match(over.body.error.message, /USD are left/)
+  assert.match(overBudget.body.error.message, /USD are left/)
   // The sender reads it again, in every process.
-  const { run_id: capless, ...details } = over.body.error.details
+  const { run_id: capless, ...details } = overBudget.body.error.details
   const there = caller(twin.origin, bob.headers)
   assert.deepEqual((await there.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error.details, details)
   const other = await bob.key({ scopes: ['chat:read'], workspace_id: team.id })

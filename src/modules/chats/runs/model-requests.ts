@@ -45,10 +45,13 @@ async function compressed(pieces: readonly Buffer[], length: number): Promise<Bu
 }
 
 /** Writes JSON in pieces, so that a large request doesn't block the event loop. Null above `LARGEST` bytes. */
-async function piecesOf(asked: ModelRequest, accountId: Id): Promise<{ pieces: Buffer[]; length: number } | null> {
+async function piecesOf(
+  modelRequest: ModelRequest,
+  accountId: Id,
+): Promise<{ pieces: Buffer[]; length: number } | null> {
   const pieces: Buffer[] = []
   let length = 0
-  for (const text of jsonPieces(asked)) {
+  for (const text of jsonPieces(modelRequest)) {
     if (length > 0) await nextPiece(accountId)
     const piece = Buffer.from(text)
     length += piece.length

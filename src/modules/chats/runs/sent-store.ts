@@ -77,11 +77,13 @@ export async function insertIntoIdle({ pool }: Postgres, messages: readonly Idle
     output_id: output.id,
   }))
   const events = messages.flatMap(({ run, events }) => events.map((event) => ({ run_id: run.id, ...event })))
-  const told = messages.flatMap(({ run, told }) => outboxRows(told).map((row, n) => ({ ...row, n, run_id: run.id })))
+  const outboxMessages = messages.flatMap(({ run, told }) =>
+    outboxRows(told).map((row, n) => ({ ...row, n, run_id: run.id })),
+  )
   const { rows } = await pool.query<{ id: Id; place: bigint }>({
     name: 'chats_insert_into_idle',
     text: INTO_IDLE,
-    values: [JSON.stringify(messageRows), JSON.stringify(events), JSON.stringify(told)],
+    values: [JSON.stringify(messageRows), JSON.stringify(events), JSON.stringify(outboxMessages)],
   })
   return new Map(rows.map(({ id, place }) => [id, place]))
 }

@@ -236,9 +236,9 @@ export async function cancelWaiting(db: Db, run: RunRow): Promise<RunRow> {
   const parts = partsOf(run.output_message_id, events)
   const last = events.at(-1)
   // A queued retry also has the events of earlier attempts.
-  const begun = last !== undefined && !isEnd(last.type)
+  const hasStarted = last !== undefined && !isEnd(last.type)
   const ending = { ...NOTHING, status: 'cancelled' as const, parts }
-  const result = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun })
+  const result = await end(db, { run, ending, lastSeq: last?.seq ?? 0, begun: hasStarted })
   return result?.run ?? run
 }
 

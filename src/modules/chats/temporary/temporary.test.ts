@@ -245,8 +245,8 @@ test('automations can’t post in a temporary chat, and former members and other
       schedule: '0 9 * * *',
       action: { type: 'agent', agent_id: agent.id, chat_id: chat.id, prompt: 'Hello' },
     })
-  const own = await automation(alice)
-  assert.deepEqual([own.status, own.body.error.code], [409, 'invalid_state'], own.text)
+  const ownAutomation = await automation(alice)
+  assert.deepEqual([ownAutomation.status, ownAutomation.body.error.code], [409, 'invalid_state'], ownAutomation.text)
   assert.equal((await automation(bob)).status, 404)
   const limitedKey = await alice.key({ scopes: ['chat:read'], workspace_id: alice.workspaceId })
   assert.equal((await limitedKey.get(`/chats/${chat.id}`)).status, 404)

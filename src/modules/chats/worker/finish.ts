@@ -53,8 +53,8 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
   const finishAlone = ({ handOn, ...one }: Finishing): Promise<FinishResult | null> =>
     db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, one.run.chat_id)) === null) return null
-      const ended = await end(tx, one)
-      return ended && { ended, next: handOn ? await claimNext(tx, one.run.chat_id, processId) : null }
+      const result = await end(tx, one)
+      return result && { ended: result, next: handOn ? await claimNext(tx, one.run.chat_id, processId) : null }
     })
 
   return async (item: Finishing): Promise<FinishResult | null> => {

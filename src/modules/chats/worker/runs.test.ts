@@ -105,8 +105,8 @@ test('a stopped run keeps its partial answer, and stopping needs an active run',
 
   const next = await alice.post(`/chats/${chat}/messages`, { content: script({ text: 'on we go' }) })
   assert.equal(next.body.data.text, 'on we go')
-  const over = await alice.post(`/chats/${chat}/stop`)
-  assert.deepEqual([over.status, over.body.error.details.status], [409, 'completed'])
+  const stopResponse = await alice.post(`/chats/${chat}/stop`)
+  assert.deepEqual([stopResponse.status, stopResponse.body.error.details.status], [409, 'completed'])
   const retried = await alice.post(`/chats/${chat}/runs/${run}/retry`)
   assert.deepEqual([retried.status, retried.body.error.details.status], [409, 'cancelled'])
 })

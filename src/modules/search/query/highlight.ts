@@ -80,10 +80,10 @@ function bestOf(places: readonly Place[]): number {
   for (const { at, kind } of places) {
     inside.set(kind, (inside.get(kind) ?? 0) + 1)
     for (; places[from]!.at < at - (SNIPPET - BEFORE * 2); from++) {
-      const left = places[from]!.kind
-      const count = inside.get(left)! - 1
-      if (count === 0) inside.delete(left)
-      else inside.set(left, count)
+      const removedKind = places[from]!.kind
+      const count = inside.get(removedKind)! - 1
+      if (count === 0) inside.delete(removedKind)
+      else inside.set(removedKind, count)
     }
     const words = [...inside.values()].reduce((sum, count) => sum + count, 0)
     if (inside.size > best.kinds || (inside.size === best.kinds && words > best.words))

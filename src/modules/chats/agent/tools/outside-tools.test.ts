@@ -195,8 +195,8 @@ test('server secrets stay with their origin, are never shown, and aren’t copie
   const other = (await alice.post('/workspaces', { name: 'Other' })).body.data.id
   const copied = await alice.post(`/agents/${agent.id}/copy-to-workspace`, { workspace_id: other })
   assert.deepEqual(copied.body.data.mcp_servers[0].header_names, [])
-  const there = (await alice.post('/chats', { agent_id: copied.body.data.id, workspace_id: other })).body.data.id
-  await send(there, again)
+  const otherChat = (await alice.post('/chats', { agent_id: copied.body.data.id, workspace_id: other })).body.data.id
+  await send(otherChat, again)
   assert.deepEqual(
     outside.called.map(({ authorization }) => authorization),
     [TOKEN, undefined],
