@@ -30,7 +30,7 @@ export const sweepStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Runs of a dead process, or of this one for 5 s. The caller skips its live runs. */
+  /** Runs of a dead process, or of this one if unchanged for 5 s. The caller skips its live runs. */
   orphans: (db: Db, processId: Id): Promise<RunRow[]> =>
     db
       .selectFrom('runs')
