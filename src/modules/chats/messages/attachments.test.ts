@@ -111,7 +111,7 @@ test('unreadable files return 404, and folders, trashed and oversized files are 
   assert.equal((await send(key, chat, part('file', small))).body.error.code, 'missing_scope')
 })
 
-test('a chat copied or moved elsewhere gets its own files if the user can write files there', async () => {
+test('a chat copied or forked elsewhere gets its own files if the user can write files there', async () => {
   const picture = await stored(alice, pixel, 'kept.png')
   const chat = await chatOf(alice)
   await sent(alice, chat, { type: 'text', text: 'look' }, part('image', picture))
