@@ -9,7 +9,7 @@ import { type RunRow, toRunRow } from '../runs/run-store.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { type NewMessage, newRunColumns, createMessages } from './fresh-run.ts'
+import { type NewMessage, newRunColumns, createMessages } from './new-run.ts'
 
 const MAX_CONTENT_LENGTH = 100_000
 

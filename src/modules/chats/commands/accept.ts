@@ -11,8 +11,8 @@ import { startEvents, messageEvent, numberedEvents, runEvent } from '../runs/tra
 import type { ChatRow } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { acceptIdle } from './accept-idle.ts'
-import { type NewMessage, beginOrWake, newRunColumns, createMessages } from './fresh-run.ts'
-import { insertSent } from '../runs/sent-store.ts'
+import { type NewMessage, beginOrWake, newRunColumns, createMessages } from './new-run.ts'
+import { insertAccepted } from '../runs/message-inserts.ts'
 import { stopAll } from './stop.ts'
 
 const MAX_WAITING = 100
@@ -66,7 +66,7 @@ async function acceptHeld(
     })
     const title = locked.title_source === 'default' ? titleOf(input.text) : null
     const events = waits ? [] : numberedEvents(startEvents(run, output), 0)
-    await insertSent(ctx.db, { chatId: locked.id, messages: [input, output], at, title, runId: run.id, events })
+    await insertAccepted(ctx.db, { chatId: locked.id, messages: [input, output], at, title, runId: run.id, events })
     await ctx.emit(messageEvent(input, locked.workspace_id, 'created'), runEvent(run, waits ? 'queued' : 'started'))
     return { busy, claim: waits ? null : { run, output, events, lastSeq: events.length }, run }
   })

@@ -14,7 +14,7 @@ import { eventStore } from '../runs/event-store.ts'
 import { type RunRow, runStore } from '../runs/run-store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 import { type Claim, startEvents, messageEvent, numberedEvents, runEvent } from '../runs/transitions.ts'
-import { newRunColumns, createMessages } from './fresh-run.ts'
+import { newRunColumns, createMessages } from './new-run.ts'
 
 export interface NewChatPermit {
   ctx: Context

@@ -9,7 +9,7 @@ import { type RunRow, allowedMoves, runStore } from '../runs/run-store.ts'
 import { claim, runEvent } from '../runs/transitions.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 import type { ChatHandles } from '../worker/runs.ts'
-import { createAnswer, beginOrWake } from './fresh-run.ts'
+import { createAnswer, beginOrWake } from './new-run.ts'
 
 /**
  * Starts a new attempt of a failed run. Its answer is a sibling of the failed one.

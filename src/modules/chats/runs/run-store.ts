@@ -101,7 +101,7 @@ export const firstExpiry = (pending: readonly PendingAction[]): Date | null => {
   return times.length === 0 ? null : new Date(Math.min(...times))
 }
 
-export type FreshRun = Pick<
+export type NewRun = Pick<
   RunRow,
   | keyof Behalf
   | 'id'
@@ -126,7 +126,7 @@ export type FreshRun = Pick<
 >
 
 /** Returns the inserted row without reading it back. For runs without a parent or a goal. */
-export const toRunRow = (run: FreshRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
+export const toRunRow = (run: NewRun & Pick<RunRow, 'named_model' | 'place'>): RunRow => ({
   ...run,
   parent_run_id: null,
   parent_call: null,
@@ -204,11 +204,11 @@ export const runStore = {
 
   insert: (
     db: Db,
-    run: Omit<FreshRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
+    run: Omit<NewRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
   ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
 
   /** Inserts many runs. The result has no particular order. */
-  async insertMany(db: Db, runs: readonly FreshRun[]): Promise<RunRow[]> {
+  async insertMany(db: Db, runs: readonly NewRun[]): Promise<RunRow[]> {
     const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =
       await sql<RunRow>`insert into runs (id, chat_id, workspace_id, account_id, key_id, scopes, held_to, agent_id,

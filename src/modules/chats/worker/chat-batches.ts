@@ -2,7 +2,7 @@ import { createBatches } from '#infra/batches.ts'
 import type { Log } from '#infra/log.ts'
 import { type Postgres, sqlState } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
-import { type IdleMessage, insertIntoIdle } from '../runs/sent-store.ts'
+import { type IdleMessage, insertIntoIdle } from '../runs/message-inserts.ts'
 import { type ChatRow, chatStore } from '../store.ts'
 
 const MAX_FINDS = 500

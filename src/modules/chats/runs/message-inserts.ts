@@ -4,7 +4,7 @@ import { type Db, type Postgres, nextTime } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import { type MessageRow, insertable } from '../messages/message-store.ts'
 import type { Logged } from './event-store.ts'
-import { type FreshRun, type RunRow, decimal } from './run-store.ts'
+import { type NewRun, type RunRow, decimal } from './run-store.ts'
 
 export interface AcceptedMessage {
   chatId: Id
@@ -18,7 +18,7 @@ export interface AcceptedMessage {
 }
 
 /** Uses one statement because each round trip delays the first token. */
-export async function insertSent(
+export async function insertAccepted(
   db: Db,
   { chatId, messages, at, title, runId, events }: AcceptedMessage,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export interface IdleMessage {
   seen: Date
   input: MessageRow
   output: MessageRow
-  run: FreshRun & Pick<RunRow, 'named_model'>
+  run: NewRun & Pick<RunRow, 'named_model'>
   title: string | null
   events: readonly Logged[]
   told: readonly AttributedEvent[]
