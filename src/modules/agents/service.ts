@@ -101,7 +101,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
           await keepVersion(ctx, id, await agentStore.update(ctx.db, id, definition), definition)
           await ctx.engine.agentChanged(ctx, id)
         }
-        await tell(ctx, 'updated', register)
+        await emitAgentEvent(ctx, 'updated', register)
         return showAgent(await getAgent(ctx, id))
       }),
 
@@ -113,7 +113,7 @@ export const agentService = implementWith<Context<AgentHandles>>()(
       if (from === workspace_id) return showAgent(agent.of(ctx))
       return ctx.transaction(async (ctx) => {
         const register = await touchResource(ctx, 'agent', id, { workspace_id })
-        await tell(ctx, 'moved', register, [`workspace:${from}`])
+        await emitAgentEvent(ctx, 'moved', register, [`workspace:${from}`])
         return showAgent(await getAgent(ctx, id))
       })
     },
@@ -229,7 +229,7 @@ async function insert(ctx: Context, workspace_id: Id, id: Id, definition: Defini
   const register = await insertResource(ctx, { id, kind: 'agent', workspace_id })
   await agentStore.insert(ctx.db, id, definition, { ...beside, tools_by: lendersOf(ctx.principal) })
   await keepVersion(ctx, id, 1, definition)
-  await tell(ctx, 'created', register)
+  await emitAgentEvent(ctx, 'created', register)
   return showAgent(await getAgent(ctx, id))
 }
 
@@ -245,7 +245,7 @@ const keepVersion = (ctx: Context, agent_id: Id, version: number, definition: De
 const getAgent = async (ctx: Context, id: Id): Promise<CountedAgent> =>
   (await agentStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-const tell = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>
+const emitAgentEvent = (ctx: Context, verb: string, { id, workspace_id, status }: ResourceRow, also: string[] = []) =>
   ctx.emit({
     type: `agent.${verb}`,
     channels: [`workspace:${workspace_id}`, ...also],

@@ -15,7 +15,7 @@ import { approvals, showApproval } from './approvals/approvals.ts'
 import { checkAnswer } from './agent/check-answer.ts'
 import { defaultModel, modelIn } from './agent/choose-model.ts'
 import { accept } from './commands/accept.ts'
-import { changeChat, tellOfChat } from './commands/change.ts'
+import { changeChat, emitChatEvent } from './commands/change.ts'
 import type { NewMessage } from './commands/new-run.ts'
 import { decide } from './commands/decide.ts'
 import { namesFiles, withFiles } from './messages/attachments.ts'
@@ -65,7 +65,7 @@ const chat = finder('chat', async (ctx: Context<ChatHandles>, id): Promise<ChatR
   return row === null || isHidden(ctx.principal, row) ? null : row
 })
 
-const doors = lifecycleOf({
+const chatLifecycle = lifecycleOf({
   kind: 'chat',
   read: async (ctx, id) => showChat(await getChat(ctx, id)),
   channels: ({ id }) => [`chat:${id}`],
@@ -130,18 +130,18 @@ export const chatService = implementWith<Context<ChatHandles>>()(
           max_cost_nano: nanoOrNull(max_cost_usd),
           temporary,
         })
-        await tellOfChat(ctx, register, 'created')
+        await emitChatEvent(ctx, register, 'created')
         return showChat(await getChat(ctx, id))
       })
     },
 
     update: async (ctx, changes) => showChat(await changeChat(ctx, chat.of(ctx), changes)),
 
-    ...doors,
+    ...chatLifecycle,
 
     archive: (ctx, { id }) =>
       ctx.transaction(async (ctx) => {
-        const archivedChat = await doors.archive(ctx, { id })
+        const archivedChat = await chatLifecycle.archive(ctx, { id })
         const [busy] = await runStore.unfinished(ctx.db, id)
         if (busy) refuse('chat_busy', { details: { run_id: busy.id, status: busy.status } })
         // A goal is still active between two turns, when no run is.
@@ -156,7 +156,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
 
     trash: (outer, { id }) =>
       outer.transaction(async (ctx) => {
-        const trashedChat = await doors.trash(ctx, { id })
+        const trashedChat = await chatLifecycle.trash(ctx, { id })
         await endGoalWithRun(ctx, id, null)
         const running = await stopAll(ctx, await runStore.unfinished(ctx.db, id))
         ctx.afterCommit(() => ctx.engine.runs.stop(running.map((run) => run.id)))
@@ -164,7 +164,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
       }),
 
     permanent_delete: (ctx, { id }) =>
-      chat.of(ctx).temporary ? deleteNow(ctx, id) : doors.permanent_delete(ctx, { id }),
+      chat.of(ctx).temporary ? deleteNow(ctx, id) : chatLifecycle.permanent_delete(ctx, { id }),
 
     start_goal: (ctx, wanted) => startGoal(ctx, chat.of(ctx), wanted),
 

@@ -85,7 +85,7 @@ export class Hub {
   }
 
   /** Broadcasts to everyone currently subscribed, in every process. Nothing is stored. */
-  say(channel: string, event: string, data: unknown): void {
+  broadcast(channel: string, event: string, data: unknown): void {
     this.#engine.bus.send(TOPIC, `${channel}\n${event}\n${JSON.stringify(data)}`)
   }
 
@@ -116,7 +116,7 @@ export class Hub {
           continue
         }
         if (rows.length === 0) continue
-        this.#tell(rows)
+        this.#deliver(rows)
         if (rows.length === BATCH) this.#again = true
       } catch (error) {
         this.#engine.log.warn({ error }, 'events cannot be read right now')
@@ -125,7 +125,7 @@ export class Hub {
     this.#reading = false
   }
 
-  #tell(rows: readonly Change[]): void {
+  #deliver(rows: readonly Change[]): void {
     const touched = new Set<Reader>()
     let begin = new Bundle()
     let bytes = 0
@@ -202,7 +202,7 @@ function flush(touched: Set<Reader>): void {
 const NOBODY: ReadonlySet<Reader> = new Set()
 
 function tellAll(readers: ReadonlySet<Reader>, frame: EventBatch): void {
-  for (const reader of readers) reader.say(frame)
+  for (const reader of readers) reader.send(frame)
 }
 
 export interface HasHub {

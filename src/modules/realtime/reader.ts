@@ -77,13 +77,13 @@ export class Reader implements Feed {
       if (current) this.channels.set(name, current)
       else {
         this.#hub.leave(this, name)
-        this.say(eventFrame('revoked', { channel: name }))
+        this.send(eventFrame('revoked', { channel: name }))
       }
     }
     if (this.channels.size === 0) this.end()
   }
 
-  async doubt(): Promise<void> {
+  async recheckAccess(): Promise<void> {
     await this.#sink?.recheck()
   }
 
@@ -105,7 +105,7 @@ export class Reader implements Feed {
     this.#sink?.write(pending)
   }
 
-  say(frame: EventBatch): void {
+  send(frame: EventBatch): void {
     this.flush()
     this.#sink?.write(frame)
   }

@@ -13,7 +13,7 @@ import type { Reader } from './reader.ts'
 import { subscribe } from './subscribe.ts'
 
 const MAX_DATA_BYTES = 4_096
-const LOOKS = 8
+const MAX_CHECKS = 8
 
 export { type HasHub, openHub } from './hub.ts'
 
@@ -25,7 +25,7 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
     checkMaySend(readable)
     const { name } = readable.channel
     const at = iso(ctx.now())
-    ctx.engine.hub.say(name, 'broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at })
+    ctx.engine.hub.broadcast(name, 'broadcast', { channel: name, event, data, sender: ctx.principal.accountId, at })
     return { id: newId(), created_at: at, channel: name, event }
   },
 
@@ -36,7 +36,7 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
       refuse('invalid_parameter', { param: 'data', message: `\`data\` can have up to ${MAX_DATA_BYTES} bytes.` })
     const channel = readable.channel.name
     const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
-    if (row.joined) tell(ctx.engine.hub, row, 'joined')
+    if (row.joined) broadcastPresence(ctx.engine.hub, row, 'joined')
     return show(row)
   },
 
@@ -64,8 +64,8 @@ const show = (row: PresenceRow) => ({
   expires_at: iso(row.expires_at),
 })
 
-const tell = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
-  hub.say(row.channel, 'presence', {
+const broadcastPresence = (hub: Hub, row: PresenceRow, how: 'joined' | 'left'): void =>
+  hub.broadcast(row.channel, 'presence', {
     channel: row.channel,
     joined: how === 'joined',
     left: how === 'left',
@@ -81,7 +81,7 @@ export function startRealtime(engine: Pick<Engine<HasHub>, 'hub' | 'log' | 'post
   const { db } = engine.postgres
 
   async function expire(): Promise<void> {
-    for (const row of await presence.expire(db)) tell(hub, row, 'left')
+    for (const row of await presence.expire(db)) broadcastPresence(hub, row, 'left')
   }
   const timers = [repeat(engine, EXPIRE_MS, expire), repeat(engine, PLACES_MS, () => checkPlaces(engine, hub))]
   return {
@@ -113,9 +113,9 @@ async function checkPlaces({ postgres: { db } }: Pick<Context['engine'], 'postgr
     }
   const remaining = [...changedReaders]
   const lane = async (): Promise<void> => {
-    for (let reader = remaining.pop(); reader; reader = remaining.pop()) await reader.doubt()
+    for (let reader = remaining.pop(); reader; reader = remaining.pop()) await reader.recheckAccess()
   }
-  await Promise.all(Array.from({ length: LOOKS }, lane))
+  await Promise.all(Array.from({ length: MAX_CHECKS }, lane))
 }
 
 function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<void>): AsyncDisposable {

@@ -101,7 +101,7 @@ export const shareService = implement(shares, {
             token: mailed.token,
           }),
         )
-      await tell(ctx, 'share.created', row)
+      await emitShareEvent(ctx, 'share.created', row)
       return row
     })
     return {
@@ -118,7 +118,7 @@ export const shareService = implement(shares, {
       if (row.access === access) return showShare(row)
       await shareStore.update(ctx.db, row.id, { access })
       const updated = (await shareStore.get(ctx.db, row.id))!
-      await tell(ctx, 'share.updated', updated, { before: row.access })
+      await emitShareEvent(ctx, 'share.updated', updated, { before: row.access })
       return showShare(updated)
     }),
 
@@ -128,7 +128,7 @@ export const shareService = implement(shares, {
       const row = await shareFor(ctx, { ...which, ...(grantee && { grantee }) })
       // Grantees can return a share; members of the workspace can revoke it.
       if (!isOwn(ctx, row)) await resourceFor(ctx, row.resource_type, row.resource_id, 'edit')
-      await tell(ctx, 'share.revoked', row)
+      await emitShareEvent(ctx, 'share.revoked', row)
       await shareStore.delete(ctx.db, row.id)
       return { id: row.id }
     })
@@ -175,7 +175,7 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
       })
     await shareStore.update(ctx.db, row.id, { claimed_by: accountId, claimed_at: ctx.now() })
     const claimedShare = (await shareStore.get(ctx.db, row.id))!
-    await tell(ctx, 'share.claimed', claimedShare)
+    await emitShareEvent(ctx, 'share.claimed', claimedShare)
     return showShare(claimedShare)
   })
 }
@@ -296,7 +296,7 @@ async function changeRights<T>(ctx: Context, change: (ctx: Context) => Promise<T
   return result
 }
 
-async function tell(
+async function emitShareEvent(
   ctx: Context,
   action: string,
   row: NamedShare,

@@ -26,7 +26,7 @@ export async function disable(
     const disabled = await endpointStore.disable(db, id, reason)
     if (disabled) {
       await deliveryStore.cancelWaiting(db, id)
-      await tellDisabled(db, disabled)
+      await emitDisabled(db, disabled)
     }
     return disabled
   })
@@ -42,12 +42,12 @@ export async function disableWebhooksOf(db: Db, accountId: Id, period: Span): Pr
   for (const id of ids) {
     const row = await endpointStore.disable(db, id, 'account_recovered')
     await deliveryStore.cancelWaiting(db, id)
-    if (row !== null) await tellDisabled(db, row)
+    if (row !== null) await emitDisabled(db, row)
   }
   return ids.length
 }
 
-const tellDisabled = (db: Db, row: EndpointRow): Promise<void> =>
+const emitDisabled = (db: Db, row: EndpointRow): Promise<void> =>
   writeOutbox(
     db,
     {

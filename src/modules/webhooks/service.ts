@@ -80,7 +80,7 @@ export const webhookService = implement(
           created_by: ctx.principal.accountId,
           account_id: ctx.principal.accountId,
         })
-        await tell(ctx, 'created', row)
+        await emitEndpointEvent(ctx, 'created', row)
         return show(row, secret)
       })
     },
@@ -118,7 +118,7 @@ export const webhookService = implement(
         )
         if (!row) return refuse(ctx.unchangedSince ? 'precondition_failed' : 'not_found', { param: 'id' })
         if (turned && status === 'disabled') await deliveryStore.cancelWaiting(ctx.db, id)
-        await tell(ctx, 'updated', row)
+        await emitEndpointEvent(ctx, 'updated', row)
         return show(row)
       })
     },
@@ -126,7 +126,7 @@ export const webhookService = implement(
     async delete(ctx, { id }) {
       await ctx.transaction(async (ctx) => {
         await endpointStore.delete(ctx.db, id)
-        await tell(ctx, 'deleted', endpointFinder.of(ctx).row)
+        await emitEndpointEvent(ctx, 'deleted', endpointFinder.of(ctx).row)
       })
       return { id }
     },
@@ -148,7 +148,7 @@ export const webhookService = implement(
               : new Date(Math.max(...activeSecrets.map((one) => one.expires_at.getTime()))),
         })
         if (!row) return refuse('not_found', { param: 'id' })
-        await tell(ctx, 'updated', row)
+        await emitEndpointEvent(ctx, 'updated', row)
         return show(row, secret)
       })
     },
@@ -234,7 +234,11 @@ function retireSecrets({ engine: { secrets }, now }: Context, current: EndpointR
   return [...(older ? [retire(previous_secret, previous_expires_at)] : []), retire(secret, ends)]
 }
 
-async function tell(ctx: Context, verb: 'created' | 'updated' | 'deleted', row: EndpointRow): Promise<void> {
+async function emitEndpointEvent(
+  ctx: Context,
+  verb: 'created' | 'updated' | 'deleted',
+  row: EndpointRow,
+): Promise<void> {
   const { id, workspace_id, name, status } = row
   await writeAudit(ctx, {
     action: `webhook_endpoint.${verb}`,

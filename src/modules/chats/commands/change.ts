@@ -44,15 +44,16 @@ export async function changeChat(
     })
     if (agent_id !== undefined) await ctx.engine.chatChanged(ctx, id)
     const was = (await chatStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    await tellOfChat(ctx, register, 'updated')
+    await emitChatEvent(ctx, register, 'updated')
     if (temporary === undefined || !was.temporary) return was
     // The chat is new to the workspace and to search.
-    for (const one of [id, ...(await keepChat(ctx.db, id))]) await tellOfChat(ctx, { ...register, id: one }, 'created')
+    for (const one of [id, ...(await keepChat(ctx.db, id))])
+      await emitChatEvent(ctx, { ...register, id: one }, 'created')
     return { ...was, temporary: false }
   })
 }
 
-export const tellOfChat = (
+export const emitChatEvent = (
   ctx: Context,
   { id, workspace_id, status }: Pick<ChatRow, 'id' | 'workspace_id' | 'status'>,
   verb: 'created' | 'updated',

@@ -34,7 +34,7 @@ export const delegate =
     let child = await runStore.delegated(db, run.id, key)
     if (!child)
       try {
-        child = await handOn(engine, agentId, task, key, use)
+        child = await startTask(engine, agentId, task, key, use)
         const { id, chat_id } = child
         const data = { tool_call_id: call.call.id, agent_id: agentId, chat_id, run_id: id }
         await use.tell([{ type: 'subagent.started', data }])
@@ -59,7 +59,7 @@ export const delegate =
     }
   }
 
-async function handOn(
+async function startTask(
   engine: Engine<ChatHandles>,
   agentId: Id,
   task: string,
@@ -70,7 +70,7 @@ async function handOn(
   const actingCtx = await actingFor(engine, run, run.held_to, { ...use, consented: false })
   if (actingCtx === null) return refuse('not_found', { message: 'The account that started this run no longer exists.' })
   try {
-    return await actingCtx.transaction((ctx) => begin(ctx, run, agentId, task, key))
+    return await actingCtx.transaction((ctx) => createTask(ctx, run, agentId, task, key))
   } catch (error) {
     // Another process delegated it for the same call.
     const existingRun = sqlState(error) === '23505' && (await runStore.delegated(engine.postgres.db, run.id, key))
@@ -79,7 +79,13 @@ async function handOn(
   }
 }
 
-async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: string, key: string): Promise<RunRow> {
+async function createTask(
+  ctx: Context<ChatHandles>,
+  run: RunRow,
+  agentId: Id,
+  task: string,
+  key: string,
+): Promise<RunRow> {
   if (!(await claimStore.isHeld(ctx.db, run))) throw new Error('another process has the run')
   checkTarget(ctx, run.workspace_id, 'chat:write')
   checkTarget(ctx, run.workspace_id, 'chat:run')

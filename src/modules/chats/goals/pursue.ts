@@ -72,8 +72,8 @@ async function pursue(engine: Engine<ChatHandles>, id: Id, signal: AbortSignal):
   const claimed = await goalStore.claim(db, id, engine.processId)
   if (!claimed) return
   try {
-    const goal = claimed.run_id === null ? claimed : await turnOver(engine, claimed, signal)
-    if (goal) await nextTurn(engine, goal, signal)
+    const goal = claimed.run_id === null ? claimed : await processTurn(engine, claimed, signal)
+    if (goal) await startNextTurn(engine, goal, signal)
   } finally {
     await goalStore.release(db, claimed)
     engine.bus.poke('outbox')
@@ -84,7 +84,7 @@ const isLate = ({ max_duration_seconds: most, seconds_used, active_since }: Goal
   most !== null && seconds_used + (Date.now() - active_since.getTime()) / 1000 >= most
 
 /** Processes a finished turn. Returns the goal if it continues, null if it ended or the turn is still running. */
-async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
+async function processTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<GoalRow | null> {
   const run = await runStore.get(engine.postgres.db, goal.chat_id, goal.run_id!)
   if (!run) return endGoal(engine, goal, 'ended')
   switch (run.status) {
@@ -99,14 +99,14 @@ async function turnOver(engine: Engine<ChatHandles>, goal: GoalRow, signal: Abor
     case 'cancelled':
       return endGoal(engine, goal, 'ended')
     case 'failed':
-      return failedTurn(engine, goal, run.error!)
+      return handleFailedTurn(engine, goal, run.error!)
     case 'completed':
       return judgedTurn(engine, goal, run, signal)
   }
 }
 
 /** A failed turn counts as one without progress, unless the server stopped or the error is fatal. */
-async function failedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error']): Promise<GoalRow | null> {
+async function handleFailedTurn(engine: Engine, goal: GoalRow, error: ErrorBody['error']): Promise<GoalRow | null> {
   const code = error.code ?? error.type
   if (code === 'budget_reached' && error.details?.['budget'] === 'goal')
     return endGoal(engine, goal, 'exhausted', { exhausted_by: 'cost' })
@@ -170,7 +170,7 @@ async function judgedTurn(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { error: body } = errorBody(error)
-    return failedTurn(engine, goal, { ...body, message: `The judge’s model call failed: ${body.message}` })
+    return handleFailedTurn(engine, goal, { ...body, message: `The judge’s model call failed: ${body.message}` })
   }
 }
 
@@ -209,7 +209,7 @@ export const endGoal = (
   ...how: [Parameters<typeof goalStore.finish>[2], Why?]
 ): Promise<null> => engine.postgres.db.transaction().execute((tx) => finishGoal(tx, goal, ...how))
 
-async function nextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
+async function startNextTurn(engine: Engine<ChatHandles>, goal: GoalRow, signal: AbortSignal): Promise<void> {
   const { db } = engine.postgres
   const exhaustedBy =
     goal.turns_used >= goal.max_turns

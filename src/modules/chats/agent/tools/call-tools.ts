@@ -36,18 +36,18 @@ export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   for (const open of openCalls(calling.parts)) {
     calling.signal.throwIfAborted()
     if (calling.isCut && open.call === last) {
-      await give(calling, open, mistake('The tool call was cut off by the output token limit, so it wasn’t made.'))
+      await addResult(calling, open, mistake('The tool call was cut off by the output token limit, so it wasn’t made.'))
       continue
     }
     const outcome = await decide(calling, open)
     // Calls with the same ID are decided one at a time, because a decision names only the ID.
     if ('kind' in outcome) pending.push(...(pending.some(({ id }) => id === outcome.id) ? [] : [outcome]))
-    else await give(calling, open, outcome)
+    else await addResult(calling, open, outcome)
   }
   return pending
 }
 
-async function give({ parts, tell }: Calling, { call }: OpenCall, result: Result): Promise<void> {
+async function addResult({ parts, tell }: Calling, { call }: OpenCall, result: Result): Promise<void> {
   const { output, is_error } = bounded(result)
   parts.push({ type: 'tool_result', tool_call_id: call.id, output, is_error })
   await tell([{ type: 'tool_result', data: { tool_call_id: call.id, output, is_error } }])
@@ -65,7 +65,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const tool = toolset.reach(call.name, args)
   if ('unusable' in tool) return mistake(tool.unusable)
   if (tool.policy === 'deny') return mistake(`This agent can’t use \`${tool.name}\`.`)
-  if (tool.consent && !isWatched(run)) return unwatched(tool.name)
+  if (tool.consent && !isWatched(run)) return consentMissing(tool.name)
   const pending = (kind: string): PendingAction => ({
     id: call.id,
     kind,
@@ -82,10 +82,10 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   if (tool.consent && !isAllowed) return pending('approval')
   if (tool.policy === 'ask' && !isAllowed && !(await isApproved(calling.engine.postgres.db, run, tool)))
     return pending('approval')
-  return carryOut(calling, open, tool, args, isAllowed)
+  return executeCall(calling, open, tool, args, isAllowed)
 }
 
-const unwatched = (tool: string): Result => ({
+const consentMissing = (tool: string): Result => ({
   output: errorBody(
     new Refusal('consent_required', {
       message: `\`${tool}\` requires a person’s approval, and no one is watching this run. Describe what should be done so that a person can do it.`,
@@ -95,7 +95,7 @@ const unwatched = (tool: string): Result => ({
   is_error: true,
 })
 
-async function carryOut(
+async function executeCall(
   { engine, run, budgets, signal, tell }: Calling,
   open: OpenCall,
   { name, repeatable, limitMs, use }: UsableTool,

@@ -97,7 +97,7 @@ export async function toolsetOf(
     offer,
     problems: outside.problems,
     reach(name, args) {
-      if (name === DELEGATE && agent.subagents.length > 0) return delegation(agent, above, args, delegate)
+      if (name === DELEGATE && agent.subagents.length > 0) return delegationTool(agent, above, args, delegate)
       const outsideTool = outside.reach(name)
       if (outsideTool !== null)
         return 'unusable' in outsideTool
@@ -122,7 +122,7 @@ export async function toolsetOf(
         consent: target.consent !== null,
         repeatable: target.repeatable,
         limitMs: CALL_MS,
-        use: (call) => callHere(engine, name, args, call, lenders),
+        use: (call) => callEndpoint(engine, name, args, call, lenders),
       }
     },
     [Symbol.asyncDispose]: () => outside[Symbol.asyncDispose](),
@@ -141,7 +141,7 @@ const noTools: Toolset = {
   async [Symbol.asyncDispose]() {},
 }
 
-function delegation(
+function delegationTool(
   agent: AgentRow,
   above: readonly AgentAbove[],
   args: Record<string, unknown>,
@@ -172,7 +172,7 @@ function delegation(
 }
 
 /** Calls with the permissions common to the sender and those who chose the tools, limited to the chat's workspace. */
-async function callHere(
+async function callEndpoint(
   engine: Engine<AgentHandles>,
   name: string,
   args: Record<string, unknown>,
