@@ -2,14 +2,12 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { uk } from '../shared/api.ts'
 import { sayError } from '../ui/calls/errors.ts'
-import { givenOf, questionOf } from '../shared/conversation/question.ts'
+import { hearMessageKeys } from '../shared/conversation/message-keys.ts'
 import type { MessageDeeds } from '../shared/conversation/messages/message.tsx'
 import type { Message } from '../shared/conversation/queries.ts'
 import { Said } from '../shared/conversation/said.tsx'
-import { isUnfinished } from '../shared/conversation/thread/live.ts'
-import type { Draft } from '../shared/conversation/thread/thread.ts'
-import { followingIn, leafBelow } from '../shared/conversation/thread/tree.ts'
-import { useThread, useTold } from '../shared/conversation/thread/use-thread.ts'
+import type { Draft, Thread } from '../shared/conversation/thread/thread.ts'
+import { questionAgain, showBranch, useRun, useThread, useTold } from '../shared/conversation/thread/use-thread.ts'
 import { readAloud } from '../shared/conversation/voice/read-aloud.ts'
 import { type Place, usePlacesFor } from '../shared/rights.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -97,67 +95,21 @@ function First({
 }
 
 function Talk({ id, first, agent }: { id: string; first: string; agent: Agent }) {
-  const navigate = useNavigate()
   const thread = useThread(id)
   const isRead = useTold(thread, (state) => state.messages !== null)
-  const runs = useTold(thread, (state) => state.runs)
-  const live = useTold(thread, (state) => state.live.run)
   const error = useTold(thread, (state) => state.error)
+  const { run, latest } = useRun(thread)
   const [draft, setDraft] = useDraftWords(`try ${agent.id}`)
   const [edited, setEdited] = useState<Message | null>(null)
-  const [refused, setRefused] = useState<string | null>(null)
-  const row = live && runs.find((one) => one.id === live.id)
-  const told = row && row.updated_at > live.updated_at ? row : live
-  const run = told !== null && isUnfinished(told) ? told : (runs.find(isUnfinished) ?? null)
-  const latest = told ?? runs.at(-1) ?? null
-  const fail = useCallback((failure: unknown): void => setRefused(sayError(failure)), [])
-  const send = useCallback(
-    async (given: Omit<Draft, 'id'>): Promise<boolean> => {
-      setRefused(null)
-      try {
-        await thread.send({ id, ...given })
-        return true
-      } catch (failure) {
-        fail(failure)
-        return false
-      }
+  const { send, refused, fail } = useTestSending(thread, first)
+  const edit = useCallback(
+    (message: Message): void => {
+      setEdited(message)
+      setDraft(message.text)
     },
-    [id, thread, fail],
+    [setDraft],
   )
-  const begun = useRef(false)
-  useEffect(() => {
-    if (begun.current) return
-    begun.current = true
-    void send({ content: first })
-  }, [first, send])
-  const deeds: MessageDeeds = useMemo(
-    () => ({
-      changes: {
-        edit(message) {
-          setEdited(message)
-          setDraft(message.text)
-        },
-        again(message) {
-          const known = thread.state().messages
-          const asked = known?.get(message.parent_id ?? '')
-          const question = asked && known && questionOf(asked, known)
-          if (question) void send({ content: givenOf(question), parent_id: question.parent_id })
-        },
-        show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
-        decide: (runId, actions) => thread.decide(runId, actions),
-        // Editing the agent ends its remembered approvals.
-        mayRemember: () => false,
-      },
-      fork: ({ id: message_id }) =>
-        void uk.chats
-          .fork_to_workspace({ id, message_id, workspace_id: thread.state().chat!.workspace_id })
-          .then((made) => navigate({ to: '/chats/$id', params: { id: made.id } }))
-          .catch(fail),
-      readAloud: ({ id: messageId, text }) =>
-        void readAloud(messageId, text, thread.state().chat?.workspace_id ?? null).catch(fail),
-    }),
-    [id, thread, send, fail, navigate],
-  )
+  const deeds = useTestActions({ thread, send, fail, edit })
   const speakerOf = useCallback(({ role }: Message) => (role === 'user' ? 'You' : agent.name), [agent.name])
   if (!isRead)
     return (
@@ -215,6 +167,70 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   )
 }
 
+type SendTest = (draft: Omit<Draft, 'id'>) => Promise<boolean>
+
+/** Sends messages of a test chat, starting with the first. */
+function useTestSending(thread: Thread, first: string) {
+  const [refused, setRefused] = useState<string | null>(null)
+  const fail = useCallback((error: unknown): void => setRefused(sayError(error)), [])
+  const send: SendTest = useCallback(
+    async (draft) => {
+      setRefused(null)
+      try {
+        await thread.send({ id: thread.id, ...draft })
+        return true
+      } catch (error) {
+        fail(error)
+        return false
+      }
+    },
+    [thread, fail],
+  )
+  const isStarted = useRef(false)
+  useEffect(() => {
+    if (isStarted.current) return
+    isStarted.current = true
+    void send({ content: first })
+  }, [first, send])
+  return { send, refused, fail }
+}
+
+function useTestActions({
+  thread,
+  send,
+  fail,
+  edit,
+}: {
+  thread: Thread
+  send: SendTest
+  fail: (error: unknown) => void
+  edit: (message: Message) => void
+}): MessageDeeds {
+  const navigate = useNavigate()
+  return useMemo(
+    () => ({
+      changes: {
+        edit,
+        again(message) {
+          const question = questionAgain(thread, message)
+          if (question) void send(question)
+        },
+        show: (sibling) => void showBranch(thread, sibling).catch(fail),
+        decide: (runId, actions) => thread.decide(runId, actions),
+        // Editing the agent ends its remembered approvals.
+        mayRemember: () => false,
+      },
+      fork: ({ id: message_id }) =>
+        void uk.chats
+          .fork_to_workspace({ id: thread.id, message_id, workspace_id: thread.state().chat!.workspace_id })
+          .then(({ id }) => navigate({ to: '/chats/$id', params: { id } }))
+          .catch(fail),
+      readAloud: ({ id, text }) => void readAloud(id, text, thread.state().chat?.workspace_id ?? null).catch(fail),
+    }),
+    [thread, send, fail, edit, navigate],
+  )
+}
+
 /** The message field of the test chat. Enter sends; Escape stops the response. */
 function Write({
   draft,
@@ -252,17 +268,7 @@ function Write({
           value={draft}
           placeholder="Send a test message"
           onChange={({ target }) => onDraft(target.value)}
-          onKeyDown={(event) => {
-            // During IME composition, Enter confirms a candidate.
-            if (event.nativeEvent.isComposing) return
-            if (event.key === 'Enter' && !event.shiftKey) {
-              event.preventDefault()
-              if (ready) onSend()
-            } else if (event.key === 'Escape' && onStop) {
-              event.preventDefault()
-              onStop()
-            }
-          }}
+          onKeyDown={(event) => hearMessageKeys(event, () => ready && onSend(), onStop)}
           className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 text-base leading-normal outline-none"
         />
         {onStop && <IconButton label="Stop (Esc)" icon="stop" look="plain" onClick={onStop} />}

@@ -5,7 +5,7 @@ import { isManaged, useAccount, workspacesQuery } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Page, Rows, Section, Tag } from '../ui/page.tsx'
-import { Make } from './adding/make.tsx'
+import { CreateComputer } from './adding/create-computer.tsx'
 import { Pair } from './adding/pair.tsx'
 import { Left } from './holding/snapshots.tsx'
 import { type Computer, type Driver, computersQuery, driversQuery, probeQuery } from './queries.ts'
@@ -45,7 +45,7 @@ export function Computers() {
       {computers && <Left computers={computers} />}
       <Pair open={adding === 'pair'} onOpen={(open) => setAdding(open ? 'pair' : null)} />
       {makes && workspaces && (
-        <Make
+        <CreateComputer
           drivers={drivers ?? []}
           workspaces={workspaces.filter((one) => one.kind === 'personal' || isManaged(one) || one.role === 'member')}
           open={adding === 'make'}

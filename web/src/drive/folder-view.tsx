@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Action } from '../ui/dialogs/menu.tsx'
 import { useOpen } from '../ui/dialogs/dialog.tsx'
 import { Failure } from '../ui/notice.tsx'
@@ -9,7 +9,7 @@ import { useDrop } from './list/drag.ts'
 import { FileList } from './list/file-list.tsx'
 import type { Wish } from './list/list-keys.ts'
 import type { RowDeeds } from './list/row.tsx'
-import { all, click, keep, marked, nothing, step } from './list/selection.ts'
+import { click, without } from './list/selection.ts'
 import { type Sort, sorted } from './list/sort.ts'
 import { Nothing } from './nothing.tsx'
 import { rowsQuery } from './queries.ts'
@@ -18,6 +18,7 @@ import { SelectionBar } from './selection-bar.tsx'
 import { ShareDialog } from './share/share-dialog.tsx'
 import { MoveDialog } from './tree/move-dialog.tsx'
 import { takeBack } from './undo.ts'
+import { useSelection } from './use-selection.ts'
 
 interface Props {
   place: Place
@@ -39,19 +40,11 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
   })
   const navigate = useNavigate()
   const files = useMemo(() => sorted(data ?? [], sort), [data, sort.by, sort.down])
-  const ids = useMemo(() => files.map(({ id }) => id), [files])
-  const [held, setSelection] = useState(nothing)
-  const selection = useMemo(() => keep(held, ids), [held, ids])
+  const { selection, setSelection, chosen, latest, change } = useSelection(place, files)
   const [renaming, setRenaming] = useState<string | null>(null)
-  const beforeMark = useRef<ReadonlySet<string>>(new Set())
   const sharing = useOpen<DriveFile>()
   const moving = useOpen<readonly DriveFile[]>()
   const drop = useDrop(may === 'view' ? null : place, name, 'files')
-  useEffect(() => setSelection(nothing), [place.folderId, place.workspaceId])
-
-  const chosen = useMemo(() => files.filter(({ id }) => selection.selected.has(id)), [files, selection.selected])
-  const now = useRef({ files, ids, selection, chosen })
-  now.current = { files, ids, selection, chosen }
 
   const open = useCallback(
     ({ id, kind }: DriveFile) =>
@@ -60,14 +53,16 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
         : navigate({ to: '/drive/file/$id', params: { id } })),
     [navigate],
   )
+  const actionsOn = (some: readonly DriveFile[]): Action[] =>
+    actionsFor(some, may, { open, share: sharing.show, rename: setRenaming, move: moving.show })
   const deeds: RowDeeds = useMemo(
     () => ({
       may,
-      click: (file, how) => setSelection(click(now.current.selection, now.current.ids, file.id, how)),
+      click: (file, how) => setSelection(click(latest.current.selection, latest.current.ids, file.id, how)),
       along(file) {
-        const { selection: of, chosen: some } = now.current
+        const { selection: of, ids, chosen: some } = latest.current
         if (of.selected.has(file.id)) return some
-        setSelection(click(of, now.current.ids, file.id, 'alone'))
+        setSelection(click(of, ids, file.id, 'alone'))
         return [file]
       },
       actions: (file) => actionsOn([file]),
@@ -75,56 +70,23 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
     }),
     [may, open],
   )
-  function actionsOn(some: readonly DriveFile[]): Action[] {
-    const one = some.length === 1 ? some[0]! : null
-    const writes = may === 'all'
-    return [
-      ...(one ? [{ label: 'Open', run: () => open(one) }] : []),
-      ...(one ? [{ label: one.kind === 'folder' ? 'Download as ZIP' : 'Download', run: () => download(one) }] : []),
-      ...(one && writes ? [{ label: 'Share …', run: () => sharing.show(one) }] : []),
-      ...(one && may !== 'view' ? [{ label: 'Rename', run: () => setRenaming(one.id) }] : []),
-      ...(writes ? [{ label: 'Move …', run: () => moving.show(some) }] : []),
-      ...(writes ? [{ label: 'Move to trash', danger: true, run: () => void trash(some) }] : []),
-    ]
-  }
   const onWish = (wish: Wish): void => {
+    if (change(wish)) return
     const cursor = files.find(({ id }) => id === selection.cursor)
-    const meant = chosen.length > 0 ? chosen : cursor ? [cursor] : []
+    const targets = chosen.length > 0 ? chosen : cursor ? [cursor] : []
     switch (wish.is) {
-      case 'go':
-        return setSelection(step(selection, ids, Math.max(-files.length, Math.min(files.length, wish.by)), wish.range))
-      case 'mark':
-        if (wish.begins) beforeMark.current = wish.adds ? selection.selected : new Set()
-        return setSelection(
-          marked(
-            selection,
-            beforeMark.current,
-            wish.indices.map((at) => ids[at]!),
-          ),
-        )
       case 'open':
         return cursor && open(cursor)
-      case 'select':
-        return cursor && setSelection(click(selection, ids, cursor.id, 'toggle'))
-      case 'all':
-        return setSelection(all(selection, ids))
-      case 'none':
-        return setSelection({ ...selection, selected: new Set(), anchor: null })
       case 'undo':
         return void takeBack()
       case 'up':
         return up?.()
       case 'rename':
-        return may !== 'view' && meant.length === 1 ? setRenaming(meant[0]!.id) : undefined
-      case 'trash': {
-        if (may !== 'all' || meant.length === 0) return
-        // Keeps the cursor at the same position.
-        const gone = new Set(meant.map(({ id }) => id))
-        const at = files.findIndex(({ id }) => gone.has(id))
-        const next = files.slice(at).find(({ id }) => !gone.has(id)) ?? files.slice(0, at).at(-1)
-        setSelection({ selected: new Set(), cursor: next?.id ?? null, anchor: null })
-        return void trash(meant)
-      }
+        return may !== 'view' && targets.length === 1 ? setRenaming(targets[0]!.id) : undefined
+      case 'trash':
+        if (may !== 'all' || targets.length === 0) return
+        setSelection(without(files, targets))
+        return void trash(targets)
     }
   }
   if (error && !data) return <Failure what="This folder" error={error} again={refetch} />
@@ -161,6 +123,33 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
       {moving.on && <MoveDialog files={moving.on} open={moving.open} onOpen={moving.onOpen} />}
     </div>
   )
+}
+
+/** The entries of the menu for these files, by what the person can do in the folder. */
+function actionsFor(
+  files: readonly DriveFile[],
+  may: Props['may'],
+  on: {
+    open: (file: DriveFile) => void
+    share: (file: DriveFile) => void
+    rename: (id: string) => void
+    move: (files: readonly DriveFile[]) => void
+  },
+): Action[] {
+  const file = files.length === 1 ? files[0]! : null
+  const mayWrite = may === 'all'
+  return [
+    ...(file
+      ? [
+          { label: 'Open', run: () => on.open(file) },
+          { label: file.kind === 'folder' ? 'Download as ZIP' : 'Download', run: () => download(file) },
+        ]
+      : []),
+    ...(file && mayWrite ? [{ label: 'Share …', run: () => on.share(file) }] : []),
+    ...(file && may !== 'view' ? [{ label: 'Rename', run: () => on.rename(file.id) }] : []),
+    ...(mayWrite ? [{ label: 'Move …', run: () => on.move(files) }] : []),
+    ...(mayWrite ? [{ label: 'Move to trash', danger: true, run: () => void trash(files) }] : []),
+  ]
 }
 
 /** Shown with a delay to avoid flicker. */

@@ -9,7 +9,8 @@ import { TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/calls/send.ts'
 import { EntryForm } from './entry-form.tsx'
 
-type Asked = 'nothing' | 'setup' | 'invitation'
+/** The token that the server requires to sign up. */
+type Required = 'nothing' | 'setup' | 'invitation'
 
 export function SignUp() {
   const search = useSearch({ from: '/entry/sign-up' })
@@ -29,11 +30,11 @@ export function SignUp() {
     await navigate({ to: search.next ?? '/' })
   })
   const { at, code } = sending
-  // Shown once the server asks for it, and kept from then on.
-  const [asked, setAsked] = useState<Asked>(token ? 'invitation' : 'nothing')
+  // Shown once the server requires it, and kept from then on.
+  const [required, setRequired] = useState<Required>(token ? 'invitation' : 'nothing')
   useEffect(() => {
-    if (code === 'setup_required') setAsked('setup')
-    if (code === 'policy_denied') setAsked('invitation')
+    if (code === 'setup_required') setRequired('setup')
+    if (code === 'policy_denied') setRequired('invitation')
   }, [code])
   return (
     <EntryForm
@@ -59,8 +60,8 @@ export function SignUp() {
           name,
           email,
           password,
-          ...(asked === 'setup' && { setup_token: token.trim() }),
-          ...(asked === 'invitation' && { invitation_token: token.trim() }),
+          ...(required === 'setup' && { setup_token: token.trim() }),
+          ...(required === 'invitation' && { invitation_token: token.trim() }),
         })
       }
     >
@@ -82,35 +83,43 @@ export function SignUp() {
         onValue={setPassword}
         error={at('password')}
       />
-      {asked === 'setup' && (
-        <TextField
-          label="Setup token"
-          mono
-          autoComplete="off"
-          spellCheck={false}
-          hint={
-            <>
-              The first account becomes the administrator. The server printed this token when it started and stores it
-              in the file <code>setup-token</code> in its data directory.
-            </>
-          }
-          value={token}
-          onValue={setToken}
-          error={at('setup_token')}
-        />
-      )}
-      {asked === 'invitation' && !invitation && (
-        <TextField
-          label="Invitation token"
-          mono
-          autoComplete="off"
-          spellCheck={false}
-          hint="From your invitation. It only works for the address it was sent to."
-          value={token}
-          onValue={setToken}
-          error={at('invitation_token')}
-        />
+      {required !== 'nothing' && !(required === 'invitation' && invitation) && (
+        <TokenField required={required} value={token} onValue={setToken} error={at(`${required}_token`)} />
       )}
     </EntryForm>
+  )
+}
+
+function TokenField({
+  required,
+  value,
+  onValue,
+  error,
+}: {
+  required: 'setup' | 'invitation'
+  value: string
+  onValue: (value: string) => void
+  error: string | null
+}) {
+  return (
+    <TextField
+      label={required === 'setup' ? 'Setup token' : 'Invitation token'}
+      mono
+      autoComplete="off"
+      spellCheck={false}
+      hint={
+        required === 'setup' ? (
+          <>
+            The first account becomes the administrator. The server printed this token when it started and stores it in
+            the file <code>setup-token</code> in its data directory.
+          </>
+        ) : (
+          'From your invitation. It only works for the address it was sent to.'
+        )
+      }
+      value={value}
+      onValue={onValue}
+      error={error}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { everyRow, queryClient, uk } from './api.ts'
 import { Button } from '../ui/button.tsx'
@@ -26,6 +26,13 @@ const kinds = {
   },
 } as const
 
+const sharesQuery = (type: keyof typeof kinds, id: string) =>
+  queryOptions({
+    queryKey: ['shares', id],
+    queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 })),
+  })
+const refreshShares = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: ['shares', id] })
+
 export function ShareDialog({
   type,
   id,
@@ -49,23 +56,12 @@ export function ShareDialog({
   const [email, setEmail] = useState('')
   const [access, setAccess] = useState<Access>('view')
   const [link, setLink] = useState<{ to: string; url: string } | null>(null)
-  const queryKey = ['shares', type, id]
-  const {
-    data: shares,
-    error,
-    refetch,
-  } = useQuery({
-    queryKey,
-    queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 })),
-  })
-  const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey })
   const sending = useSend(uk.shares.create, async (made) => {
     setLink(made.token === null ? null : { to: email, url: made.url })
     say(made.token === null ? `Shared ${name} with ${email}` : `${email} was invited to ${name}`)
     setEmail('')
-    await refresh()
+    await refreshShares(id)
   })
-  const revoking = useSend(uk.shares.revoke, refresh)
   return (
     <Dialog
       open={open}
@@ -112,6 +108,17 @@ export function ShareDialog({
           <Copy text={link.url} label="Copy link" />
         </div>
       )}
+      <Shares type={type} id={id} />
+    </Dialog>
+  )
+}
+
+/** The people with access, and the removal of their access. */
+function Shares({ type, id }: { type: keyof typeof kinds; id: string }) {
+  const { data: shares, error, refetch } = useQuery(sharesQuery(type, id))
+  const revoking = useSend(uk.shares.revoke, () => refreshShares(id))
+  return (
+    <>
       <h3 className="mt-6 mb-2 text-sm font-medium">Shared with</h3>
       <Refused>{revoking.rest()}</Refused>
       {error && !shares ? (
@@ -122,23 +129,23 @@ export function ShareDialog({
         <p className="text-sm text-quiet">Not shared outside its workspace yet.</p>
       ) : (
         <ul aria-label="Shared with" className="divide-y divide-line border border-line bg-sheet text-sm">
-          {shares.map((share) => {
-            const who = share.grantee.name ?? share.grantee.email ?? 'a deleted user'
+          {shares.map(({ id: shareId, grantee, access, status }) => {
+            const name = grantee.name ?? grantee.email ?? 'a deleted user'
             return (
-              <li key={share.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
-                <span className="min-w-0 flex-1 basis-32 break-words">{who}</span>
+              <li key={shareId} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+                <span className="min-w-0 flex-1 basis-32 break-words">{name}</span>
                 <span className="text-quiet">
-                  {(share.access === 'edit' ? edit : view).toLowerCase()}
-                  {share.status === 'pending' && ' · pending'}
+                  {kinds[type][access].toLowerCase()}
+                  {status === 'pending' && ' · pending'}
                 </span>
-                <Button look="quiet" onClick={() => void revoking.send({ share_id: share.id })}>
-                  Remove<span className="sr-only"> access of {who}</span>
+                <Button look="quiet" onClick={() => void revoking.send({ share_id: shareId })}>
+                  Remove<span className="sr-only"> access of {name}</span>
                 </Button>
               </li>
             )
           })}
         </ul>
       )}
-    </Dialog>
+    </>
   )
 }

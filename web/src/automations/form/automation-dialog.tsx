@@ -44,17 +44,8 @@ export function AutomationDialog({
   onOpen: (open: boolean) => void
   onDone: (done: Automation | Made) => void
 }) {
-  const [draft, setDraft] = useState<AutomationDraft>(() =>
-    before
-      ? draftOf(before, ownZone())
-      : emptyDraft(
-          workspaces.find(({ id }) => id === preferred)?.id ??
-            workspaces.find(({ kind }) => kind === 'personal')?.id ??
-            workspaces[0]?.id ??
-            '',
-          ownZone(),
-          agentId,
-        ),
+  const [draft, setDraft] = useState(() =>
+    before ? draftOf(before, ownZone()) : newDraft(workspaces, preferred, agentId),
   )
   const [missing, setMissing] = useState<string | null>(null)
   const set = (change: Partial<AutomationDraft>): void => {
@@ -121,49 +112,70 @@ export function AutomationDialog({
         zoneError={at('time_zone')}
       />
       <ActionFields draft={draft} set={set} at={at} />
-      <details open={at('max_cost_usd') !== null || at('timeout_seconds') !== null}>
-        <summary className="w-fit text-sm text-quiet hover:text-ink">Limits and missed runs</summary>
-        <div className="mt-3 grid gap-4 sm:grid-cols-2">
-          <TextField
-            label="Max. cost per run in USD"
-            inputMode="decimal"
-            placeholder="no cap"
-            value={draft.max_cost_usd}
-            onValue={(max_cost_usd) => set({ max_cost_usd })}
-            error={at('max_cost_usd')}
-          />
-          <TextField
-            label="Max. duration per run in seconds"
-            inputMode="numeric"
-            value={draft.timeout_seconds}
-            onValue={(timeout_seconds) => set({ timeout_seconds })}
-            error={at('timeout_seconds')}
-          />
+      <LimitFields draft={draft} set={set} at={at} />
+    </FormDialog>
+  )
+}
+
+/** A draft in the preferred workspace, or else in the personal one. */
+function newDraft(workspaces: readonly Workspace[], preferred: string | undefined, agentId: string): AutomationDraft {
+  const workspace =
+    workspaces.find(({ id }) => id === preferred) ?? workspaces.find(({ kind }) => kind === 'personal') ?? workspaces[0]
+  return emptyDraft(workspace?.id ?? '', ownZone(), agentId)
+}
+
+function LimitFields({
+  draft,
+  set,
+  at,
+}: {
+  draft: AutomationDraft
+  set: (change: Partial<AutomationDraft>) => void
+  at: (field: string) => string | null
+}) {
+  return (
+    <details open={at('max_cost_usd') !== null || at('timeout_seconds') !== null}>
+      <summary className="w-fit text-sm text-quiet hover:text-ink">Limits and missed runs</summary>
+      <div className="mt-3 grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Max. cost per run in USD"
+          inputMode="decimal"
+          placeholder="no cap"
+          value={draft.max_cost_usd}
+          onValue={(max_cost_usd) => set({ max_cost_usd })}
+          error={at('max_cost_usd')}
+        />
+        <TextField
+          label="Max. duration per run in seconds"
+          inputMode="numeric"
+          value={draft.timeout_seconds}
+          onValue={(timeout_seconds) => set({ timeout_seconds })}
+          error={at('timeout_seconds')}
+        />
+        <SelectField
+          label="If a run is still active"
+          value={draft.overlap}
+          onValue={(overlap) => set({ overlap })}
+          options={[
+            ['skip', 'Skip the new run'],
+            ['queue', 'Queue the new run'],
+            ['cancel_previous', 'Stop the active run'],
+            ['allow', 'Run both'],
+          ]}
+        />
+        {draft.when !== 'webhook' && (
           <SelectField
-            label="If a run is still active"
-            value={draft.overlap}
-            onValue={(overlap) => set({ overlap })}
+            label="After server downtime"
+            value={draft.catch_up}
+            onValue={(catch_up) => set({ catch_up })}
             options={[
-              ['skip', 'Skip the new run'],
-              ['queue', 'Queue the new run'],
-              ['cancel_previous', 'Stop the active run'],
-              ['allow', 'Run both'],
+              ['latest', 'Run only the last missed run'],
+              ['all', 'Run all missed runs'],
+              ['none', 'Skip missed runs'],
             ]}
           />
-          {draft.when !== 'webhook' && (
-            <SelectField
-              label="After server downtime"
-              value={draft.catch_up}
-              onValue={(catch_up) => set({ catch_up })}
-              options={[
-                ['latest', 'Run only the last missed run'],
-                ['all', 'Run all missed runs'],
-                ['none', 'Skip missed runs'],
-              ]}
-            />
-          )}
-        </div>
-      </details>
-    </FormDialog>
+        )}
+      </div>
+    </details>
   )
 }

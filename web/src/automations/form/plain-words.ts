@@ -203,26 +203,36 @@ function repeated(text: Text): Understood {
   const weekly = text.take('(?:weekly|(?:every|each) week)') !== null
   if (weekly && days === null) throw new Unclear('Which day of the week?')
   if (step) {
-    const span = text.take(`(?:between|from) (${clock}) (?:and|to|until|till) (${clock})`)
     if (dates !== null || yearly)
       throw new Unclear('Intervals of minutes or hours can only be combined with days of the week.')
-    const hours = span ? hoursBetween(timeOf(span[1]!), timeOf(span[2]!)) : '*'
-    const [minute, hour] = step.unit === 'minute' ? [step.field, hours] : ['0', stepped(step.field, hours)]
-    return { schedule: `${minute} ${hour} * * ${days ?? '*'}`, assumed: null }
+    return { schedule: `${stepFields(text, step)} * * ${days ?? '*'}`, assumed: null }
   }
   if (!daily && days === null && dates === null && !yearly) {
     const times = timesIn(text)
     if (times.length === 0) throw new Unclear(`“${text.left || 'That'}” doesn’t contain a time.`)
     return { schedule: fields(times, '* * *'), assumed: 'No days given, so every day is used.' }
   }
-  const times = timesIn(text)
-  const part = each ?? text.take('(?:in the|at) (morning|afternoon|evening|night)')?.[1]
-  const taken = times.length > 0 ? times : [PARTS[part ?? ''] ?? { hour: 9, minute: 0 }]
+  if (dates !== null && days !== null) throw new Unclear('Use either days of the month or days of the week, not both.')
   const rest = yearly
     ? `${Number(yearly[1] || yearly[4])} ${monthOf(yearly[2] || yearly[3]!)} *`
     : `${dates ?? '*'} * ${days ?? '*'}`
-  if (dates !== null && days !== null) throw new Unclear('Use either days of the month or days of the week, not both.')
-  return { schedule: fields(taken, rest), assumed: times.length === 0 && part === undefined ? NINE : null }
+  return atTimes(text, rest, each)
+}
+
+/** Adds the times of day in the text to a schedule. The default is 9:00, or the time of a part such as "evening". */
+function atTimes(text: Text, rest: string, each: string | undefined): Understood {
+  const times = timesIn(text)
+  const part = each ?? text.take('(?:in the|at) (morning|afternoon|evening|night)')?.[1]
+  if (times.length > 0) return { schedule: fields(times, rest), assumed: null }
+  const time = PARTS[part ?? ''] ?? { hour: 9, minute: 0 }
+  return { schedule: fields([time], rest), assumed: part === undefined ? NINE : null }
+}
+
+/** The minute and hour fields of an interval, within a span of hours if the text has one. */
+function stepFields(text: Text, { unit, field }: Step): string {
+  const span = text.take(`(?:between|from) (${clock}) (?:and|to|until|till) (${clock})`)
+  const hours = span ? hoursBetween(timeOf(span[1]!), timeOf(span[2]!)) : '*'
+  return unit === 'minute' ? `${field} ${hours}` : `0 ${stepped(field, hours)}`
 }
 
 /** Times of day as the minute and hour fields. All times must share the minute. */
@@ -240,7 +250,12 @@ function hoursBetween(from: Time, to: Time): string {
 
 const stepped = (field: string, hours: string): string => (hours === '*' ? field : `${hours}${field.slice(1)}`)
 
-function stepIn(text: Text): { unit: 'minute' | 'hour'; field: string } | null {
+interface Step {
+  unit: 'minute' | 'hour'
+  field: string
+}
+
+function stepIn(text: Text): Step | null {
   if (text.take('(?:(?:every|each) )?half (?:an )?hour') || text.take('half-hourly'))
     return { unit: 'minute', field: '*/30' }
   if (text.take('(?:(?:every|each) )?quarter(?: of)?(?: an)? hour')) return { unit: 'minute', field: '*/15' }

@@ -30,35 +30,11 @@ export function WhenFields({
   error: string | null
   zoneError: string | null
 }) {
-  const offered = ways.filter(([way]) => kind === null || (way === 'webhook') === (kind === 'webhook'))
   const schedule = understood !== null && 'schedule' in understood ? understood.schedule : ''
-  const why = understood !== null && 'why' in understood && draft.words.trim() !== '' ? understood.why : null
   return (
     <fieldset className="min-w-0">
       <legend className="mb-1 text-sm font-medium">Trigger</legend>
-      {offered.length > 1 && (
-        <div className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
-          {offered.map(([way, words]) => (
-            <label key={way} className="flex min-h-8 items-center gap-2">
-              <input
-                type="radio"
-                name="when"
-                value={way}
-                checked={draft.when === way}
-                onChange={() =>
-                  // Switching modes keeps the schedule already entered.
-                  set({
-                    when: way,
-                    ...(way === 'cron' && draft.cron === '' && !schedule.includes('T') && { cron: schedule }),
-                    ...(way === 'once' && draft.once === '' && schedule.includes('T') && { once: schedule }),
-                  })
-                }
-              />
-              {words}
-            </label>
-          ))}
-        </div>
-      )}
+      <TriggerChoice draft={draft} set={set} kind={kind} schedule={schedule} />
       {draft.when === 'webhook' ? (
         <p className="text-sm text-quiet">
           Runs when its URL is called with the token, or with a signature made with the secret. Both are shown only
@@ -67,39 +43,7 @@ export function WhenFields({
       ) : (
         <>
           <div className="grid gap-4 sm:grid-cols-2">
-            {draft.when === 'words' && (
-              <TextField
-                label="Schedule"
-                autoComplete="off"
-                placeholder="every weekday at nine"
-                value={draft.words}
-                onValue={(words) => set({ words })}
-                error={error ?? why}
-                list="when-examples"
-              />
-            )}
-            {draft.when === 'cron' && (
-              <TextField
-                label="Cron"
-                mono
-                autoComplete="off"
-                spellCheck={false}
-                placeholder="0 9 * * 1-5"
-                value={draft.cron}
-                onValue={(cron) => set({ cron })}
-                hint="Minute, hour, day, month, weekday; with six fields, the first is seconds."
-                error={error}
-              />
-            )}
-            {draft.when === 'once' && (
-              <TextField
-                label="Date and time"
-                type="datetime-local"
-                value={draft.once}
-                onValue={(once) => set({ once })}
-                error={error}
-              />
-            )}
+            <ScheduleField draft={draft} set={set} understood={understood} error={error} />
             <TextField
               label="Time zone"
               autoComplete="off"
@@ -138,4 +82,91 @@ export function WhenFields({
       )}
     </fieldset>
   )
+}
+
+function TriggerChoice({
+  draft,
+  set,
+  kind,
+  schedule,
+}: {
+  draft: AutomationDraft
+  set: (change: Partial<AutomationDraft>) => void
+  kind: Automation['kind'] | null
+  schedule: string
+}) {
+  const offered = ways.filter(([way]) => kind === null || (way === 'webhook') === (kind === 'webhook'))
+  if (offered.length < 2) return null
+  // Switching modes keeps the schedule already entered.
+  const choose = (when: When): void =>
+    set({
+      when,
+      ...(when === 'cron' && draft.cron === '' && !schedule.includes('T') && { cron: schedule }),
+      ...(when === 'once' && draft.once === '' && schedule.includes('T') && { once: schedule }),
+    })
+  return (
+    <div className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
+      {offered.map(([way, words]) => (
+        <label key={way} className="flex min-h-8 items-center gap-2">
+          <input type="radio" name="when" value={way} checked={draft.when === way} onChange={() => choose(way)} />
+          {words}
+        </label>
+      ))}
+    </div>
+  )
+}
+
+function ScheduleField({
+  draft,
+  set,
+  understood,
+  error,
+}: {
+  draft: AutomationDraft
+  set: (change: Partial<AutomationDraft>) => void
+  understood: Understood | null
+  error: string | null
+}) {
+  switch (draft.when) {
+    case 'words': {
+      const why = understood !== null && 'why' in understood && draft.words.trim() !== '' ? understood.why : null
+      return (
+        <TextField
+          label="Schedule"
+          autoComplete="off"
+          placeholder="every weekday at nine"
+          value={draft.words}
+          onValue={(words) => set({ words })}
+          error={error ?? why}
+          list="when-examples"
+        />
+      )
+    }
+    case 'cron':
+      return (
+        <TextField
+          label="Cron"
+          mono
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="0 9 * * 1-5"
+          value={draft.cron}
+          onValue={(cron) => set({ cron })}
+          hint="Minute, hour, day, month, weekday; with six fields, the first is seconds."
+          error={error}
+        />
+      )
+    case 'once':
+      return (
+        <TextField
+          label="Date and time"
+          type="datetime-local"
+          value={draft.once}
+          onValue={(once) => set({ once })}
+          error={error}
+        />
+      )
+    case 'webhook':
+      return null
+  }
 }

@@ -4,6 +4,7 @@ import { useUnsaved } from '../../ui/typing/unsaved.ts'
 import { useDroppedFiles } from '../../ui/dropped-files.ts'
 import { Refused } from '../../ui/notice.tsx'
 import { AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
+import { hearMessageKeys } from '../../shared/conversation/message-keys.ts'
 import type { Written } from '../../shared/conversation/written.ts'
 
 /**
@@ -42,7 +43,6 @@ export function Composer({
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
   useUnsaved(draft.trim() !== '')
-  const picker = useRef<HTMLInputElement>(null)
   const id = useId()
   const attached = useAttached(workspaceId, temporary)
   const over = useDroppedFiles(attached.add)
@@ -91,36 +91,11 @@ export function Composer({
           placeholder="Write a message"
           onChange={({ target }) => onDraft(target.value)}
           onPaste={paste}
-          onKeyDown={(event) => {
-            // During IME composition, Enter confirms a candidate.
-            if (event.nativeEvent.isComposing) return
-            if (event.key === 'Enter' && !event.shiftKey) {
-              event.preventDefault()
-              void send()
-            } else if (event.key === 'Escape' && onStop) {
-              event.preventDefault()
-              onStop()
-            }
-          }}
+          onKeyDown={(event) => hearMessageKeys(event, () => void send(), onStop)}
           className="field-sizing-content block max-h-[40dvh] min-h-11 w-full resize-none bg-transparent px-3.5 py-2.5 text-base leading-normal outline-none"
         />
         <div className="flex flex-wrap items-center gap-1 px-1.5 pb-1.5">
-          <IconButton
-            label="Attach files"
-            icon="plus"
-            onClick={() => picker.current?.click()}
-            disabled={workspaceId === null && !temporary}
-          />
-          <input
-            ref={picker}
-            type="file"
-            multiple
-            hidden
-            onChange={({ target }) => {
-              attached.add([...(target.files ?? [])])
-              target.value = ''
-            }}
-          />
+          <AttachButton onFiles={attached.add} disabled={workspaceId === null && !temporary} />
           <div className="flex min-w-0 flex-1 items-center gap-1">{tools}</div>
           {voice}
           {onStop && <IconButton label="Stop (Esc)" icon="stop" look="plain" onClick={onStop} />}
@@ -130,5 +105,24 @@ export function Composer({
         </div>
       </div>
     </form>
+  )
+}
+
+function AttachButton({ onFiles, disabled }: { onFiles: (files: File[]) => void; disabled: boolean }) {
+  const picker = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <IconButton label="Attach files" icon="plus" onClick={() => picker.current?.click()} disabled={disabled} />
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        onChange={({ target }) => {
+          onFiles([...(target.files ?? [])])
+          target.value = ''
+        }}
+      />
+    </>
   )
 }

@@ -42,30 +42,7 @@ export function Foot({
   hasModel: boolean
   tools: ReactNode
 }) {
-  // An unfinished edit isn't kept: without its original it would be sent as a new message.
-  const [draft, setDraft] = useDraft(
-    `chat ${chatId}`,
-    () => '',
-    (words) => words.trim() === '' || edited !== null,
-  )
-  const kept = useRef<string | null>(null)
-  useEffect(() => {
-    if (edited !== null) setDraft(kept.current ?? edited.text)
-    kept.current = null
-  }, [edited])
-  const onSend = async (written: Written): Promise<boolean> => {
-    const content = contentOf(written)
-    const parent = edited === null ? {} : { parent_id: edited.parent_id }
-    setDraft('')
-    onEdited(null)
-    const went = await send({ id: chatId, content, ...parent })
-    if (!went && edited === null) setDraft((now) => now || written.text)
-    if (!went && edited !== null) {
-      kept.current = written.text
-      onEdited(edited)
-    }
-    return went
-  }
+  const { draft, setDraft, onSend, cancelEdit } = useMessageDraft({ chatId, edited, onEdited, send })
   return (
     <Composer
       workspaceId={workspaceId}
@@ -90,38 +67,87 @@ export function Foot({
           {edited && (
             <p className="flex items-center gap-2 text-sm text-quiet">
               Editing an earlier message starts a new branch.
-              <Button
-                look="quiet"
-                onClick={() => {
-                  onEdited(null)
-                  setDraft('')
-                }}
-              >
+              <Button look="quiet" onClick={cancelEdit}>
                 Cancel
               </Button>
             </p>
           )}
-          {queued > 0 && (
-            <p role="status" className="text-sm text-quiet">
-              {queued === 1 ? '1 message' : `${queued} messages`} waiting for this response to finish.
-            </p>
-          )}
-          {isLost && (
-            <p role="status" className="text-sm text-ochre">
-              Connecting …
-            </p>
-          )}
-          {!hasModel && (
-            <p className="text-sm text-quiet">
-              No model is available yet:{' '}
-              <Link to="/ai-routing" className="link">
-                add a provider
-              </Link>
-              .
-            </p>
-          )}
+          <Notices queued={queued} isLost={isLost} hasModel={hasModel} />
         </>
       }
     />
+  )
+}
+
+/** The typed text. It survives leaving the page, and a rejected message or edit returns to the field. */
+function useMessageDraft({
+  chatId,
+  edited,
+  onEdited,
+  send,
+}: {
+  chatId: string
+  edited: Message | null
+  onEdited: (message: Message | null) => void
+  send: (draft: Draft) => Promise<boolean>
+}) {
+  // An unfinished edit isn't kept: without its original it would be sent as a new message.
+  const [draft, setDraft] = useDraft(
+    `chat ${chatId}`,
+    () => '',
+    (words) => words.trim() === '' || edited !== null,
+  )
+  const kept = useRef<string | null>(null)
+  useEffect(() => {
+    if (edited !== null) setDraft(kept.current ?? edited.text)
+    kept.current = null
+  }, [edited])
+  const onSend = async (written: Written): Promise<boolean> => {
+    const content = contentOf(written)
+    const parent = edited === null ? {} : { parent_id: edited.parent_id }
+    setDraft('')
+    onEdited(null)
+    const went = await send({ id: chatId, content, ...parent })
+    if (!went && edited === null) setDraft((now) => now || written.text)
+    if (!went && edited !== null) {
+      kept.current = written.text
+      onEdited(edited)
+    }
+    return went
+  }
+  return {
+    draft,
+    setDraft,
+    onSend,
+    cancelEdit: () => {
+      onEdited(null)
+      setDraft('')
+    },
+  }
+}
+
+function Notices({ queued, isLost, hasModel }: { queued: number; isLost: boolean; hasModel: boolean }) {
+  return (
+    <>
+      {queued > 0 && (
+        <p role="status" className="text-sm text-quiet">
+          {queued === 1 ? '1 message' : `${queued} messages`} waiting for this response to finish.
+        </p>
+      )}
+      {isLost && (
+        <p role="status" className="text-sm text-ochre">
+          Connecting …
+        </p>
+      )}
+      {!hasModel && (
+        <p className="text-sm text-quiet">
+          No model is available yet:{' '}
+          <Link to="/ai-routing" className="link">
+            add a provider
+          </Link>
+          .
+        </p>
+      )}
+    </>
   )
 }

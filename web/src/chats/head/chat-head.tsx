@@ -1,18 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Suspense, lazy, useEffect, useState } from 'react'
 import { queryClient, uk } from '../../shared/api.ts'
 import { refusal, sayError } from '../../ui/calls/errors.ts'
 import { usePlace } from '../../shared/rights.ts'
-import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
+import { Actions } from '../../ui/dialogs/menu.tsx'
 import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { usd } from '../../ui/text/format.ts'
 import type { ChatRights } from '../chat-rights.ts'
-import { pinnedQuery } from '../queries.ts'
 import type { Chat } from '../../shared/conversation/queries.ts'
 import { Approvals } from './approvals.tsx'
+import { useChatActions } from './use-chat-actions.ts'
 import type { Copying } from './copy-dialog.tsx'
 
 // Lazy: loaded when first opened.
@@ -34,18 +33,14 @@ export function ChatHead({
   onChange: () => void
   onFind: () => void
 }) {
-  const { id, title, spent_usd, status, temporary } = chat
-  const navigate = useNavigate()
+  const { id, title, spent_usd, status } = chat
   const [typed, setTyped] = useState<string | null>(null)
-  const { data: pinned } = useQuery(pinnedQuery)
-  const isPinned = pinned?.some((one) => one.id === id) === true
   const copying = useOpen<Copying>()
   const cost = useOpen<true>()
   const goal = useOpen<true>()
   const share = useOpen<true>()
   const deleting = useOpen<true>()
   const place = usePlace(chat.workspace_id)
-  const writes = rights.write === true
   useEffect(() => {
     document.title = `${title} · Ukiyo`
   }, [title])
@@ -58,115 +53,38 @@ export function ChatHead({
       },
       (error: unknown) => say(sayError(error)),
     )
-  const rename = (): void => {
-    const words = typed?.trim()
-    setTyped(null)
-    if (words && words !== title) change(uk.chats.update({ id, title: words }), 'Renamed')
-  }
-  const deleteNow = async (): Promise<void> => {
-    await deleteForGood(id)
-    void queryClient.invalidateQueries({ queryKey: ['chats'] })
-    await navigate({ to: '/chats' })
-    say('Chat deleted')
-  }
-  const exported = (format: 'markdown' | 'json' | 'html'): void =>
-    location.assign(`/v1/chats/${id}/export?format=${format}`)
-  const back: Action = {
-    label: 'Restore',
-    run: () => change(status === 'archived' ? uk.chats.unarchive({ id }) : uk.chats.restore({ id }), 'Restored'),
-  }
-  const actions: Action[] = [
-    { label: 'Find in this chat', run: onFind },
-    ...(workspace === null || temporary
-      ? []
-      : [
-          isPinned
-            ? { label: 'Unpin', run: () => change(uk.chats.unpin({ id }), 'Unpinned') }
-            : { label: 'Pin', run: () => change(uk.chats.pin({ id }), 'Pinned') },
-        ]),
-    ...(writes ? [{ label: 'Rename', run: () => setTyped(title) }] : []),
-    ...(writes && status === 'active' ? [{ label: 'Set goal', run: () => goal.show(true) }] : []),
-    { label: 'View cost', run: () => cost.show(true) },
-    ...(place.may('share:write') && status === 'active' && !temporary
-      ? [{ label: 'Share', run: () => share.show(true) }]
-      : []),
-    { label: 'Fork', run: () => copying.show({ how: 'fork', messageId: null }) },
-    { label: 'Copy to a workspace', run: () => copying.show({ how: 'copy' }) },
-    { label: 'Export as Markdown', run: () => exported('markdown') },
-    { label: 'Export as JSON', run: () => exported('json') },
-    { label: 'Export as HTML', run: () => exported('html') },
-    ...(rights.keep
-      ? [
-          status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
-          {
-            label: temporary ? 'Delete permanently' : 'Move to trash',
-            danger: true,
-            run: () =>
-              temporary
-                ? deleting.show(true)
-                : change(
-                    uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
-                    'Moved to trash',
-                  ),
-          },
-        ]
-      : []),
-  ]
+  const actions = useChatActions({
+    chat,
+    isMember: workspace !== null,
+    rights,
+    mayShare: place.may('share:write'),
+    change,
+    open: {
+      find: onFind,
+      title: () => setTyped(title),
+      goal: () => goal.show(true),
+      cost: () => cost.show(true),
+      share: () => share.show(true),
+      copy: copying.show,
+      deletion: () => deleting.show(true),
+    },
+  })
   return (
     <header className="flex min-h-14 items-center gap-3 border-b border-line px-4 py-2 sm:px-6">
-      <h1 className="min-w-0 flex-1 font-serif text-lg leading-tight">
-        {!writes ? (
-          <span className="block truncate">{title}</span>
-        ) : typed === null ? (
-          <button
-            type="button"
-            title="Rename chat"
-            className="block max-w-full truncate text-left"
-            onClick={() => setTyped(title)}
-          >
-            {title}
-          </button>
-        ) : (
-          <input
-            autoFocus
-            aria-label="Title"
-            value={typed}
-            maxLength={200}
-            onChange={({ target }) => setTyped(target.value)}
-            onBlur={rename}
-            onKeyDown={({ key }) => {
-              if (key === 'Enter') rename()
-              if (key === 'Escape') setTyped(null)
-            }}
-            className="field"
-          />
-        )}
-      </h1>
+      <Title
+        title={title}
+        typed={typed}
+        onTyped={rights.write === true ? setTyped : null}
+        onRename={(words) => change(uk.chats.update({ id, title: words }), 'Renamed')}
+      />
       <p className="figures flex items-baseline gap-3 text-[0.8125rem] text-quiet">
         <span className="hidden sm:inline">{workspace ?? 'shared with you'}</span>
-        {spent_usd > 0 && (
-          <button
-            type="button"
-            title="View cost"
-            className="underline decoration-line underline-offset-4 hover:text-ink"
-            onClick={() => cost.show(true)}
-          >
-            {usd(spent_usd)}
-          </button>
-        )}
+        {spent_usd > 0 && <Spending amount={spent_usd} onShow={() => cost.show(true)} />}
         {status !== 'active' && <Tag tone="warn">{status}</Tag>}
       </p>
       <Approvals chat={chat} />
       <Actions label="More actions for this chat" actions={actions} />
-      <Confirm
-        title="Delete chat permanently?"
-        verb="Delete permanently"
-        run={deleteNow}
-        open={deleting.open}
-        onOpen={deleting.onOpen}
-      >
-        <p>This permanently deletes the chat and all its messages. You can’t undo this.</p>
-      </Confirm>
+      <DeleteChat id={id} open={deleting.open} onOpen={deleting.onOpen} />
       <Suspense>
         {share.on && (
           <ShareDialog
@@ -197,11 +115,93 @@ export function ChatHead({
   )
 }
 
+/** The chat's title; a click edits it. */
+function Title({
+  title,
+  typed,
+  onTyped,
+  onRename,
+}: {
+  title: string
+  /** The new title while it is edited. */
+  typed: string | null
+  /** Null: the person can't rename the chat. */
+  onTyped: ((typed: string | null) => void) | null
+  onRename: (title: string) => void
+}) {
+  const rename = (): void => {
+    const words = typed?.trim()
+    onTyped?.(null)
+    if (words && words !== title) onRename(words)
+  }
+  return (
+    <h1 className="min-w-0 flex-1 font-serif text-lg leading-tight">
+      {onTyped === null ? (
+        <span className="block truncate">{title}</span>
+      ) : typed === null ? (
+        <button
+          type="button"
+          title="Rename chat"
+          className="block max-w-full truncate text-left"
+          onClick={() => onTyped(title)}
+        >
+          {title}
+        </button>
+      ) : (
+        <input
+          autoFocus
+          aria-label="Title"
+          value={typed}
+          maxLength={200}
+          onChange={({ target }) => onTyped(target.value)}
+          onBlur={rename}
+          onKeyDown={({ key }) => {
+            if (key === 'Enter') rename()
+            if (key === 'Escape') onTyped(null)
+          }}
+          className="field"
+        />
+      )}
+    </h1>
+  )
+}
+
+const Spending = ({ amount, onShow }: { amount: number; onShow: () => void }) => (
+  <button
+    type="button"
+    title="View cost"
+    className="underline decoration-line underline-offset-4 hover:text-ink"
+    onClick={onShow}
+  >
+    {usd(amount)}
+  </button>
+)
+
+function DeleteChat({ id, open, onOpen }: { id: string; open: boolean; onOpen: (open: boolean) => void }) {
+  const navigate = useNavigate()
+  return (
+    <Confirm
+      title="Delete chat permanently?"
+      verb="Delete permanently"
+      run={async () => {
+        await deletePermanently(id)
+        void queryClient.invalidateQueries({ queryKey: ['chats'] })
+        await navigate({ to: '/chats' })
+        say('Chat deleted')
+      }}
+      open={open}
+      onOpen={onOpen}
+    >
+      <p>This permanently deletes the chat and all its messages. You can’t undo this.</p>
+    </Confirm>
+  )
+}
+
 /**
  * Deletes a chat in two steps, which are retried as one: the first has no effect on a chat that is already in the
  * trash.
  */
-async function deleteForGood(id: string): Promise<void> {
+async function deletePermanently(id: string): Promise<void> {
   try {
     await uk.chats.trash({ id })
     await uk.chats.permanent_delete({ id })

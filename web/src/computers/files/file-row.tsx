@@ -4,20 +4,21 @@ import { Ago } from '../../ui/text/time.tsx'
 import { size, type Standing } from '../words.ts'
 import { MOST_EDITED, type Row, downloadOf } from './queries.ts'
 
-type Deed = 'edit' | 'rename' | 'remove' | 'to-drive'
+/** What a dialog does to a file. */
+export type FileAction = 'edit' | 'rename' | 'remove' | 'to-drive'
 
 export function FileRow({
   computerId,
   row,
   writes,
   runs,
-  onDeed,
+  onAction,
 }: {
   computerId: string
   row: Row
   writes: Standing
   runs: Standing
-  onDeed: (deed: Deed) => void
+  onAction: (action: FileAction) => void
 }) {
   const { name, path, type, size_bytes, modified_at, target, owner } = row
   const edited = type === 'file' && size_bytes <= MOST_EDITED
@@ -38,7 +39,7 @@ export function FileRow({
             {name}
           </Link>
         ) : edited ? (
-          <button type="button" onClick={() => onDeed('edit')} className={words}>
+          <button type="button" onClick={() => onAction('edit')} className={words}>
             {name}
           </button>
         ) : (
@@ -62,16 +63,16 @@ export function FileRow({
                 },
               ]
             : []),
-          ...(edited ? [{ label: writes.ready ? 'Edit' : 'View', run: () => onDeed('edit') }] : []),
-          ...(type === 'file' ? [{ label: 'Copy to drive …', run: () => onDeed('to-drive') }] : []),
+          ...(edited ? [{ label: writes.ready ? 'Edit' : 'View', run: () => onAction('edit') }] : []),
+          ...(type === 'file' ? [{ label: 'Copy to drive …', run: () => onAction('to-drive') }] : []),
           ...(writes.ready
             ? [
                 {
                   label: runs.ready ? 'Rename' : 'Rename (requires Commands)',
-                  run: () => onDeed('rename'),
+                  run: () => onAction('rename'),
                   disabled: !runs.ready,
                 },
-                { label: 'Delete', run: () => onDeed('remove'), danger: true },
+                { label: 'Delete', run: () => onAction('remove'), danger: true },
               ]
             : []),
         ]}

@@ -7,10 +7,10 @@ import { Confirm, useOpen } from '../../ui/dialogs/dialog.tsx'
 import { Empty, Failure, Waiting } from '../../ui/notice.tsx'
 import { Rows, Section } from '../../ui/page.tsx'
 import type { Computer } from '../queries.ts'
-import { standingFor } from '../words.ts'
+import { type Standing, standingFor } from '../words.ts'
 import { FromDrive, ToDrive } from './drive-dialogs.tsx'
 import { Editor } from './editor.tsx'
-import { FileRow } from './file-row.tsx'
+import { type FileAction, FileRow } from './file-row.tsx'
 import { NewFolder, Rename } from './name-dialog.tsx'
 import { trail, within } from './paths.ts'
 import { type Row, folderQuery, refreshFolder, startQuery } from './queries.ts'
@@ -26,33 +26,83 @@ export function Files({ computer }: { computer: Computer }) {
   return error ? <Failure what="The files" error={error} again={refetch} /> : <Waiting what="the files" />
 }
 
-type Deed = 'edit' | 'rename' | 'remove' | 'to-drive'
+interface Chosen {
+  row: Row
+  action: FileAction
+}
 
 function Folder({ computer, path }: { computer: Computer; path: string }) {
   const { id } = computer
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
-    folderQuery(id, path),
-  )
-  const rows = data?.pages.flatMap((page) => page.rows)
   const writes = standingFor(computer, 'fs_write')
   const runs = standingFor(computer, 'exec')
-  const picker = useRef<HTMLInputElement>(null)
-  const deed = useOpen<{ row: Row; deed: Deed }>()
-  const [making, setMaking] = useState<'folder' | 'drive' | null>(null)
-  const take = (files: FileList | null): void => {
-    for (const file of files ?? []) begin(id, within(path, file.name), file)
+  const chosen = useOpen<Chosen>()
+  const [adding, setAdding] = useState<'folder' | 'drive' | null>(null)
+  const upload = (files: FileList): void => {
+    for (const file of files) begin(id, within(path, file.name), file)
   }
   const drop = (event: DragEvent): void => {
     if (!writes.ready || event.dataTransfer.files.length === 0) return
     event.preventDefault()
-    take(event.dataTransfer.files)
+    upload(event.dataTransfer.files)
   }
-  const actions = writes.ready && (
+  return (
+    <div onDragOver={(event) => writes.ready && event.preventDefault()} onDrop={drop}>
+      <Section
+        title="Files"
+        about={writes.ready ? 'Drop files here to upload.' : writes.why}
+        action={writes.ready && <FolderButtons onAdd={setAdding} onFiles={upload} />}
+      >
+        <Trail id={id} path={path} />
+        <Tray computerId={id} />
+        <FileRows
+          computerId={id}
+          path={path}
+          writes={writes}
+          runs={runs}
+          onAction={(row, action) => chosen.show({ row, action })}
+        />
+      </Section>
+      <NewFolder
+        computerId={id}
+        folder={path}
+        open={adding === 'folder'}
+        onOpen={(open) => setAdding(open ? 'folder' : null)}
+      />
+      <FromDrive
+        computerId={id}
+        folder={path}
+        open={adding === 'drive'}
+        onOpen={(open) => setAdding(open ? 'drive' : null)}
+      />
+      {chosen.on && (
+        <FileDialog
+          key={`${chosen.on.action} ${chosen.on.row.path}`}
+          computerId={id}
+          path={path}
+          chosen={chosen.on}
+          writes={writes}
+          open={chosen.open}
+          onOpen={chosen.onOpen}
+        />
+      )}
+    </div>
+  )
+}
+
+function FolderButtons({
+  onAdd,
+  onFiles,
+}: {
+  onAdd: (what: 'folder' | 'drive') => void
+  onFiles: (files: FileList) => void
+}) {
+  const picker = useRef<HTMLInputElement>(null)
+  return (
     <div className="flex flex-wrap gap-2">
-      <Button onClick={() => setMaking('folder')}>Create folder</Button>
-      <Button onClick={() => setMaking('drive')}>Copy from drive</Button>
+      <Button onClick={() => onAdd('folder')}>Create folder</Button>
+      <Button onClick={() => onAdd('drive')}>Copy from drive</Button>
       <Button look="primary" icon="up" onClick={() => picker.current?.click()}>
-        Upload
+        Upload files
       </Button>
       <input
         ref={picker}
@@ -60,78 +110,98 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
         multiple
         hidden
         aria-label="Files to upload"
-        onChange={(event) => {
-          take(event.target.files)
-          event.target.value = ''
+        onChange={({ target }) => {
+          if (target.files) onFiles(target.files)
+          target.value = ''
         }}
       />
     </div>
   )
-  const on = deed.on
-  const dialog = { computerId: id, open: deed.open, onOpen: deed.onOpen }
+}
+
+function FileRows({
+  computerId,
+  path,
+  writes,
+  runs,
+  onAction,
+}: {
+  computerId: string
+  path: string
+  writes: Standing
+  runs: Standing
+  onAction: (row: Row, action: FileAction) => void
+}) {
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    folderQuery(computerId, path),
+  )
+  const rows = data?.pages.flatMap((page) => page.rows)
+  if (!rows) return error ? <Failure what="This folder" error={error} again={refetch} /> : <Waiting what="the files" />
+  if (rows.length === 0)
+    return <Empty title="This folder is empty">{writes.ready && 'Drop files here, or create a folder.'}</Empty>
   return (
-    <div onDragOver={(event) => writes.ready && event.preventDefault()} onDrop={drop}>
-      <Section title="Files" about={writes.ready ? 'Drop files here to upload.' : writes.why} action={actions}>
-        <Trail id={id} path={path} />
-        <Tray computerId={id} />
-        {error && !rows ? (
-          <Failure what="This folder" error={error} again={refetch} />
-        ) : !rows ? (
-          <Waiting what="the files" />
-        ) : rows.length === 0 ? (
-          <Empty title="This folder is empty">{writes.ready && 'Drop files here, or create a folder.'}</Empty>
-        ) : (
-          <Rows label="Files">
-            {rows.map((row) => (
-              <FileRow
-                key={row.path}
-                computerId={id}
-                row={row}
-                writes={writes}
-                runs={runs}
-                onDeed={(which) => deed.show({ row, deed: which })}
-              />
-            ))}
-          </Rows>
-        )}
-        {hasNextPage && (
-          <Button className="mt-3" pending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            Show more
-          </Button>
-        )}
-      </Section>
-      <NewFolder
-        computerId={id}
-        folder={path}
-        open={making === 'folder'}
-        onOpen={(open) => setMaking(open ? 'folder' : null)}
-      />
-      <FromDrive
-        computerId={id}
-        folder={path}
-        open={making === 'drive'}
-        onOpen={(open) => setMaking(open ? 'drive' : null)}
-      />
-      {on?.deed === 'edit' && <Editor key={on.row.path} row={on.row} writes={writes} {...dialog} />}
-      {on?.deed === 'rename' && <Rename key={on.row.path} row={on.row} {...dialog} />}
-      {on?.deed === 'to-drive' && <ToDrive key={on.row.path} row={on.row} {...dialog} />}
-      {on?.deed === 'remove' && (
+    <>
+      <Rows label="Files">
+        {rows.map((row) => (
+          <FileRow
+            key={row.path}
+            computerId={computerId}
+            row={row}
+            writes={writes}
+            runs={runs}
+            onAction={(action) => onAction(row, action)}
+          />
+        ))}
+      </Rows>
+      {hasNextPage && (
+        <Button className="mt-3" pending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more
+        </Button>
+      )}
+    </>
+  )
+}
+
+function FileDialog({
+  computerId,
+  path,
+  chosen: { row, action },
+  writes,
+  open,
+  onOpen,
+}: {
+  computerId: string
+  path: string
+  chosen: Chosen
+  writes: Standing
+  open: boolean
+  onOpen: (open: boolean) => void
+}) {
+  const dialog = { computerId, row, open, onOpen }
+  switch (action) {
+    case 'edit':
+      return <Editor {...dialog} writes={writes} />
+    case 'rename':
+      return <Rename {...dialog} />
+    case 'to-drive':
+      return <ToDrive {...dialog} />
+    case 'remove':
+      return (
         <Confirm
-          open={deed.open}
-          onOpen={deed.onOpen}
-          title={`Delete “${on.row.name}”?`}
+          open={open}
+          onOpen={onOpen}
+          title={`Delete “${row.name}”?`}
           verb="Delete permanently"
           run={async () => {
-            await uk.computers.fs({ id, op: 'remove', path: on.row.path, recursive: on.row.type === 'folder' })
-            await refreshFolder(id, path)
+            await uk.computers.fs({ id: computerId, op: 'remove', path: row.path, recursive: row.type === 'folder' })
+            await refreshFolder(computerId, path)
           }}
         >
-          {on.row.type === 'folder' ? 'This deletes the folder with everything in it. ' : ''}
+          {row.type === 'folder' ? 'This deletes the folder with everything in it. ' : ''}
           Computers have no trash. You can’t undo this.
         </Confirm>
-      )}
-    </div>
-  )
+      )
+  }
 }
 
 function Trail({ id, path }: { id: string; path: string }) {

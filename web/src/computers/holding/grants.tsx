@@ -35,7 +35,7 @@ export function Grants({ computer }: { computer: Computer }) {
   const { id, name, exposures, allows } = computer
   const manages = useManages(computer)
   const { data: workspaces = [] } = useQuery(workspacesQuery)
-  const { open, on, show, onOpen } = useOpen<{ deed: 'lend' } | { deed: 'change' | 'withdraw'; exposure: Exposure }>()
+  const { open, on, show, onOpen } = useOpen<{ action: 'add' } | { action: 'edit' | 'remove'; exposure: Exposure }>()
   const nameOf = (workspaceId: string): string =>
     workspaces.find((one) => one.id === workspaceId)?.name ?? 'another workspace'
   const free = workspaces.filter(
@@ -52,7 +52,7 @@ export function Grants({ computer }: { computer: Computer }) {
         action={
           manages &&
           free.length > 0 && (
-            <Button look="primary" icon="plus" onClick={() => show({ deed: 'lend' })}>
+            <Button look="primary" icon="plus" onClick={() => show({ action: 'add' })}>
               Share computer
             </Button>
           )
@@ -69,37 +69,19 @@ export function Grants({ computer }: { computer: Computer }) {
         ) : (
           <Rows label="Workspaces with access">
             {exposures.map((exposure) => (
-              <li key={exposure.workspace_id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
-                <div className="min-w-0 flex-1 basis-60">
-                  <p className="font-medium break-words">{nameOf(exposure.workspace_id)}</p>
-                  <Who workspaceId={exposure.workspace_id} />
-                  <p className="text-[0.8125rem] text-quiet">
-                    since <Ago time={exposure.created_at} />
-                  </p>
-                </div>
-                <p className="flex flex-wrap gap-1">
-                  {exposure.capabilities.map((one) => (
-                    <Tag key={one} tone={allows.includes(one) ? 'ai' : 'plain'}>
-                      {capabilityWords[one].label}
-                      {!allows.includes(one) && ', not allowed by the machine'}
-                    </Tag>
-                  ))}
-                </p>
-                {manages && (
-                  <Actions
-                    label={`More actions for ${nameOf(exposure.workspace_id)}`}
-                    actions={[
-                      { label: 'Edit', run: () => show({ deed: 'change', exposure }) },
-                      { label: 'Remove access', run: () => show({ deed: 'withdraw', exposure }), danger: true },
-                    ]}
-                  />
-                )}
-              </li>
+              <Grant
+                key={exposure.workspace_id}
+                exposure={exposure}
+                name={nameOf(exposure.workspace_id)}
+                allows={allows}
+                onEdit={manages ? () => show({ action: 'edit', exposure }) : null}
+                onRemove={() => show({ action: 'remove', exposure })}
+              />
             ))}
           </Rows>
         )}
       </Section>
-      {on?.deed === 'withdraw' && (
+      {on?.action === 'remove' && (
         <Confirm
           open={open}
           onOpen={onOpen}
@@ -113,8 +95,8 @@ export function Grants({ computer }: { computer: Computer }) {
           Its members’ terminals, commands and streams on {name} end within five seconds.
         </Confirm>
       )}
-      {on?.deed === 'lend' && (
-        <Lend
+      {on?.action === 'add' && (
+        <ShareComputer
           computer={computer}
           before={null}
           places={free.map((one) => [one.id, one.name] as const)}
@@ -122,8 +104,8 @@ export function Grants({ computer }: { computer: Computer }) {
           onOpen={onOpen}
         />
       )}
-      {on?.deed === 'change' && (
-        <Lend
+      {on?.action === 'edit' && (
+        <ShareComputer
           key={on.exposure.workspace_id}
           computer={computer}
           before={on.exposure}
@@ -133,6 +115,51 @@ export function Grants({ computer }: { computer: Computer }) {
         />
       )}
     </>
+  )
+}
+
+function Grant({
+  exposure,
+  name,
+  allows,
+  onEdit,
+  onRemove,
+}: {
+  exposure: Exposure
+  name: string
+  /** What the machine itself allows. */
+  allows: readonly Capability[]
+  /** Null: the person doesn't manage this computer. */
+  onEdit: (() => void) | null
+  onRemove: () => void
+}) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
+      <div className="min-w-0 flex-1 basis-60">
+        <p className="font-medium break-words">{name}</p>
+        <Who workspaceId={exposure.workspace_id} />
+        <p className="text-[0.8125rem] text-quiet">
+          since <Ago time={exposure.created_at} />
+        </p>
+      </div>
+      <p className="flex flex-wrap gap-1">
+        {exposure.capabilities.map((one) => (
+          <Tag key={one} tone={allows.includes(one) ? 'ai' : 'plain'}>
+            {capabilityWords[one].label}
+            {!allows.includes(one) && ', not allowed by the machine'}
+          </Tag>
+        ))}
+      </p>
+      {onEdit && (
+        <Actions
+          label={`More actions for ${name}`}
+          actions={[
+            { label: 'Edit', run: onEdit },
+            { label: 'Remove access', run: onRemove, danger: true },
+          ]}
+        />
+      )}
+    </li>
   )
 }
 
@@ -151,7 +178,7 @@ function Who({ workspaceId }: { workspaceId: string }) {
   )
 }
 
-function Lend({
+function ShareComputer({
   computer: { id, name, allows },
   before,
   places,

@@ -10,7 +10,7 @@ import { Rows, Section, Tag } from '../../ui/page.tsx'
 import { useSend } from '../../ui/calls/send.ts'
 import { number } from '../../ui/text/format.ts'
 import { Ago } from '../../ui/text/time.tsx'
-import { Make } from '../adding/make.tsx'
+import { CreateComputer } from '../adding/create-computer.tsx'
 import { type Computer, type Snapshot, driversQuery, snapshotsQuery } from '../queries.ts'
 import { size } from '../words.ts'
 
@@ -104,7 +104,7 @@ function List({ snapshots }: { snapshots: readonly Snapshot[] }) {
         ))}
       </Rows>
       {from !== null && (
-        <Make
+        <CreateComputer
           key={from}
           from={from}
           drivers={drivers}

@@ -16,6 +16,23 @@ const sources: readonly (readonly [Source, string])[] = [
 
 const MOST_FILES = 500
 
+interface InstallDraft {
+  source: Source
+  /** The URL, or the name in the Ollama library. */
+  words: string
+  sha256: string
+  name: string
+  /** Empty: the first file of the list. */
+  fileId: string
+}
+const emptyDraft: InstallDraft = { source: 'url', words: '', sha256: '', name: '', fileId: '' }
+
+function sourceOf({ source, words, sha256 }: InstallDraft, fileId: string) {
+  if (source === 'drive') return { file_id: fileId }
+  if (source === 'ollama') return { ollama: words.trim() }
+  return { url: words.trim(), ...(sha256.trim() !== '' && { sha256: sha256.trim() }) }
+}
+
 export function InstallDialog({
   computerId,
   free,
@@ -27,29 +44,20 @@ export function InstallDialog({
   open: boolean
   onOpen: (open: boolean) => void
 }) {
-  const [source, setSource] = useState<Source>('url')
-  const [words, setWords] = useState('')
-  const [sha256, setSha256] = useState('')
-  const [name, setName] = useState('')
-  const [file, setFile] = useState('')
+  const [draft, setDraft] = useState(emptyDraft)
+  const set = (change: Partial<InstallDraft>): void => setDraft((now) => ({ ...now, ...change }))
   const { data: files } = useQuery({
     queryKey: ['drive-picker', 'gguf'],
     queryFn: () => everyRow(uk.drive.glob({ pattern: '*.gguf', case: 'insensitive', limit: 100 }), MOST_FILES),
-    enabled: open && source === 'drive',
+    enabled: open && draft.source === 'drive',
   })
+  const fileId = draft.fileId || files?.[0]?.id || ''
   const sending = useSend(uk.computers.install_local_model, async () => {
     await refreshModels(computerId)
-    setWords('')
-    setName('')
+    set({ words: '', name: '' })
     onOpen(false)
   })
-  const picked = file || files?.[0]?.id || ''
-  const given =
-    source === 'url'
-      ? { url: words.trim(), ...(sha256.trim() !== '' && { sha256: sha256.trim() }) }
-      : source === 'drive'
-        ? { file_id: picked }
-        : { ollama: words.trim() }
+  const name = draft.name.trim()
   return (
     <FormDialog
       open={open}
@@ -62,23 +70,20 @@ export function InstallDialog({
       fields={['source', 'name']}
       verb="Install model"
       onSend={() =>
-        void sending.send({ id: computerId, source: given, ...(name.trim() !== '' && { name: name.trim() }) })
+        void sending.send({ id: computerId, source: sourceOf(draft, fileId), ...(name !== '' && { name }) })
       }
     >
       <SelectField
         label="Source"
-        value={source}
-        onValue={(next) => {
-          setSource(next)
-          setWords('')
-        }}
+        value={draft.source}
+        onValue={(source) => set({ source, words: '' })}
         options={sources}
       />
-      {source === 'drive' ? (
+      {draft.source === 'drive' ? (
         <SelectField
           label="File"
-          value={picked}
-          onValue={setFile}
+          value={fileId}
+          onValue={(id) => set({ fileId: id })}
           options={
             files?.length
               ? files.map((one) => [one.id, one.path] as const)
@@ -88,33 +93,33 @@ export function InstallDialog({
         />
       ) : (
         <TextField
-          label={source === 'url' ? 'URL' : 'Model name'}
+          label={draft.source === 'url' ? 'URL' : 'Model name'}
           mono
-          inputMode={source === 'url' ? 'url' : 'text'}
-          placeholder={source === 'url' ? 'https://…/model.gguf' : 'smollm2:135m'}
-          value={words}
-          onValue={setWords}
+          inputMode={draft.source === 'url' ? 'url' : 'text'}
+          placeholder={draft.source === 'url' ? 'https://…/model.gguf' : 'smollm2:135m'}
+          value={draft.words}
+          onValue={(words) => set({ words })}
           error={sending.at('source')}
         />
       )}
-      {source === 'url' && (
+      {draft.source === 'url' && (
         <TextField
           label="SHA-256"
           mono
           optional
-          hint="Optional. The download is rejected if its checksum differs."
-          value={sha256}
-          onValue={setSha256}
+          hint="The download is rejected if its checksum differs."
+          value={draft.sha256}
+          onValue={(sha256) => set({ sha256 })}
         />
       )}
-      {source !== 'ollama' && (
+      {draft.source !== 'ollama' && (
         <TextField
           label="Name"
           mono
           optional
           hint="Used as local/<name>. Defaults to the file name."
-          value={name}
-          onValue={setName}
+          value={draft.name}
+          onValue={(next) => set({ name: next })}
           error={sending.at('name')}
         />
       )}

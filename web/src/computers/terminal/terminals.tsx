@@ -102,52 +102,55 @@ function Tabs({
   open: ReactNode
   refused: ReactNode
 }) {
-  /** Terminals opened before stay mounted, so that their bell is noticed. */
-  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
-  const [rang, setRang] = useState<ReadonlySet<string>>(new Set())
+  const here = current?.terminal_id
+  const { shown, rang, ring } = useShownTerminals(here)
   const [titles, setTitles] = useState<ReadonlyMap<string, string>>(new Map())
   const [finding, setFinding] = useState(false)
-  const [found, setFound] = useState(true)
+  const [hasMatch, setHasMatch] = useState(true)
   const seat = useRef<Seat | null>(null)
   const takeSeat = useCallback((next: Seat | null) => void (seat.current = next), [])
   const closing = useOpen<Terminal>()
-  const here = current?.terminal_id
   useEffect(() => {
-    if (here === undefined) return
-    setSeen((before) => (before.has(here) ? before : new Set([...before, here])))
-    setRang((before) => new Set([...before].filter((one) => one !== here)))
-    setFinding(false)
+    if (here !== undefined) setFinding(false)
   }, [here])
   const nameOf = (one: Terminal): string =>
     one.name ?? (titles.get(one.terminal_id) || `Terminal ${terminals.length - terminals.indexOf(one)}`)
-  const step = (by: number): void => {
-    const at = terminals.findIndex((one) => one.terminal_id === here)
-    const next = terminals[(at + by + terminals.length) % terminals.length]
-    if (next) show(next.terminal_id)
-  }
   const onShortcut = (which: 'find' | 'next' | 'previous'): void => {
-    if (which === 'find') setFinding(true)
-    else step(which === 'next' ? 1 : -1)
+    if (which === 'find') return setFinding(true)
+    const at = terminals.findIndex((one) => one.terminal_id === here) + (which === 'next' ? 1 : -1)
+    const next = terminals[(at + terminals.length) % terminals.length]
+    if (next) show(next.terminal_id)
   }
   const close = async (one: Terminal): Promise<void> => {
     await uk.computers.terminal({ id: computerId, action: 'close', terminal_id: one.terminal_id })
     await refresh(computerId)
     if (one.terminal_id === here) show(undefined, true)
   }
+  const tabOf = (one: Terminal) => ({
+    terminal: one,
+    label: nameOf(one),
+    here: one.terminal_id === here,
+    rang: rang.has(one.terminal_id),
+    onShow: () => show(one.terminal_id),
+    onClose: () => (one.status === 'open' ? closing.show(one) : void close(one)),
+  })
+  const endFinding = (): void => {
+    setFinding(false)
+    seat.current?.focus()
+  }
+  const paneProps = {
+    computerId,
+    seat: takeSeat,
+    onShortcut,
+    onFound: setHasMatch,
+    onEnd: () => void refresh(computerId),
+  }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-2 py-1.5">
         <ul aria-label="Terminals" className="flex min-w-0 flex-1 gap-1 overflow-x-auto">
           {terminals.map((one) => (
-            <Tab
-              key={one.terminal_id}
-              terminal={one}
-              label={nameOf(one)}
-              here={one.terminal_id === here}
-              rang={rang.has(one.terminal_id)}
-              onShow={() => show(one.terminal_id)}
-              onClose={() => (one.status === 'open' ? closing.show(one) : void close(one))}
-            />
+            <Tab key={one.terminal_id} {...tabOf(one)} />
           ))}
         </ul>
         <LookMenu onFind={() => setFinding(true)} />
@@ -155,54 +158,66 @@ function Tabs({
       </div>
       {refused}
       {finding && (
-        <FindBar
-          found={found}
-          onFind={(words, back) => seat.current?.find(words, back)}
-          onClose={() => {
-            setFinding(false)
-            seat.current?.focus()
-          }}
-        />
+        <FindBar found={hasMatch} onFind={(words, back) => seat.current?.find(words, back)} onClose={endFinding} />
       )}
       <div className="relative min-h-0 flex-1">
-        {current === undefined && (
-          <p role="status" className="p-6 text-quiet">
-            This terminal was closed. Choose another one or open a new one.
-          </p>
-        )}
+        {current === undefined && <Closed />}
         {terminals
-          .filter(({ terminal_id }) => seen.has(terminal_id) || terminal_id === here)
+          .filter(({ terminal_id }) => shown.has(terminal_id) || terminal_id === here)
           .map((one) => (
             <Pane
+              {...paneProps}
               key={one.terminal_id}
-              computerId={computerId}
               terminalId={one.terminal_id}
               label={`${nameOf(one)} of ${name}`}
               shown={one.terminal_id === here}
-              seat={takeSeat}
-              onBell={() => {
-                if (one.terminal_id !== here) setRang((before) => new Set([...before, one.terminal_id]))
-              }}
+              onBell={() => ring(one.terminal_id)}
               onTitle={(title) => setTitles((before) => new Map([...before, [one.terminal_id, title]]))}
-              onShortcut={onShortcut}
-              onFound={setFound}
-              onEnd={() => void refresh(computerId)}
             />
           ))}
       </div>
-      {closing.on && (
-        <Confirm
-          open={closing.open}
-          onOpen={closing.onOpen}
-          title={`Close terminal ${nameOf(closing.on)}?`}
-          verb="Close terminal"
-          run={() => close(closing.on!)}
-        >
-          This stops the programs running in it. To keep them running, leave this page instead.
-        </Confirm>
-      )}
+      {closing.on && <CloseTerminal {...closing} name={nameOf(closing.on)} close={() => close(closing.on!)} />}
     </div>
   )
+}
+
+const Closed = () => (
+  <p role="status" className="p-6 text-quiet">
+    This terminal was closed. Choose another one or open a new one.
+  </p>
+)
+
+function CloseTerminal({
+  name,
+  open,
+  onOpen,
+  close,
+}: {
+  name: string
+  open: boolean
+  onOpen: (open: boolean) => void
+  close: () => Promise<void>
+}) {
+  return (
+    <Confirm open={open} onOpen={onOpen} title={`Close terminal ${name}?`} verb="Close terminal" run={close}>
+      This stops the programs running in it. To keep them running, leave this page instead.
+    </Confirm>
+  )
+}
+
+/** Terminals that were shown before, which stay mounted so that their bell is noticed, and those that rang since. */
+function useShownTerminals(here: string | undefined) {
+  const [shown, setShown] = useState<ReadonlySet<string>>(new Set())
+  const [rang, setRang] = useState<ReadonlySet<string>>(new Set())
+  useEffect(() => {
+    if (here === undefined) return
+    setShown((before) => (before.has(here) ? before : new Set([...before, here])))
+    setRang((before) => new Set([...before].filter((one) => one !== here)))
+  }, [here])
+  const ring = (id: string): void => {
+    if (id !== here) setRang((before) => new Set([...before, id]))
+  }
+  return { shown, rang, ring }
 }
 
 function Tab({

@@ -14,7 +14,7 @@ import { useAnswer } from './use-answer.ts'
 import { snippetsOf } from './snippets.ts'
 
 export function Trial({ operation }: { operation: Operation }) {
-  const { method, path, summary, description, fields, filePart, auth, final, docs, closed } = operation
+  const { method, path, fields, filePart, auth, final, closed } = operation
   const [draft, setDraft] = useDraft<Draft>(
     `${method} ${path}`,
     () => draftOf(operation),
@@ -28,27 +28,9 @@ export function Trial({ operation }: { operation: Operation }) {
   const missing = fields.find(
     (field) => field.required && field.place === 'path' && typedIn(draft, field).trim() === '',
   )
-  const places = [
-    ['path', 'Path parameters'],
-    ['query', 'Query parameters'],
-    ['body', 'Body'],
-  ] as const
   return (
     <div className="min-w-0">
-      <h2 className="font-serif text-xl leading-tight">{summary}</h2>
-      <p className="mt-1.5 font-mono text-sm break-all">
-        <span className="text-ai">{method}</span> {path}
-      </p>
-      {description && (
-        <p className="mt-2 max-w-[72ch] text-sm whitespace-pre-line text-quiet">
-          <Words>{description}</Words>
-        </p>
-      )}
-      <p className="mt-1 text-sm">
-        <a className="link" href={docs}>
-          Reference
-        </a>
-      </p>
+      <Summary operation={operation} />
       {closed ? (
         <p className="mt-5 border border-line bg-sheet px-4 py-4 text-quiet">{closed} It is not called from here.</p>
       ) : (
@@ -61,28 +43,7 @@ export function Trial({ operation }: { operation: Operation }) {
           }}
         >
           {auth === 'key' && <GatewayKey value={key} onValue={setKey} />}
-          {places.map(([place, words]) => {
-            const those = fields
-              .filter((field) => field.place === place)
-              .toSorted((a, b) => Number(b.required) - Number(a.required))
-            return (
-              those.length > 0 && (
-                <fieldset key={place} className="min-w-0">
-                  <legend className="eyebrow mb-2">{words}</legend>
-                  <div className="grid gap-x-5 gap-y-4 sm:grid-cols-2">
-                    {those.map((field) => (
-                      <FieldInput
-                        key={field.name}
-                        field={field}
-                        value={typedIn(draft, field)}
-                        onValue={(value) => setDraft(withTyped(draft, field, value))}
-                      />
-                    ))}
-                  </div>
-                </fieldset>
-              )
-            )
-          })}
+          <Parameters fields={fields} draft={draft} onDraft={setDraft} />
           {filePart !== null && (
             <Labelled label="File" hint={filePart === '' ? 'Sent as the body.' : `Sent as the form field ${filePart}.`}>
               {(control) => (
@@ -119,6 +80,66 @@ export function Trial({ operation }: { operation: Operation }) {
       )}
     </div>
   )
+}
+
+function Summary({ operation: { method, path, summary, description, docs } }: { operation: Operation }) {
+  return (
+    <>
+      <h2 className="font-serif text-xl leading-tight">{summary}</h2>
+      <p className="mt-1.5 font-mono text-sm break-all">
+        <span className="text-ai">{method}</span> {path}
+      </p>
+      {description && (
+        <p className="mt-2 max-w-[72ch] text-sm whitespace-pre-line text-quiet">
+          <Words>{description}</Words>
+        </p>
+      )}
+      <p className="mt-1 text-sm">
+        <a className="link" href={docs}>
+          Reference
+        </a>
+      </p>
+    </>
+  )
+}
+
+const places = [
+  ['path', 'Path parameters'],
+  ['query', 'Query parameters'],
+  ['body', 'Body'],
+] as const
+
+/** The fields by their place in the request, required ones first. */
+function Parameters({
+  fields,
+  draft,
+  onDraft,
+}: {
+  fields: Operation['fields']
+  draft: Draft
+  onDraft: (draft: Draft) => void
+}) {
+  return places.map(([place, words]) => {
+    const those = fields
+      .filter((field) => field.place === place)
+      .toSorted((a, b) => Number(b.required) - Number(a.required))
+    if (those.length === 0) return null
+    return (
+      <fieldset key={place} className="min-w-0">
+        <legend className="eyebrow mb-2">{words}</legend>
+        <div className="grid gap-x-5 gap-y-4 sm:grid-cols-2">
+          {those.map((field) => (
+            <FieldInput
+              key={field.name}
+              field={field}
+              value={typedIn(draft, field)}
+              onValue={(value) => onDraft(withTyped(draft, field, value))}
+            />
+          ))}
+        </div>
+      </fieldset>
+    )
+  })
 }
 
 function attempt<T>(work: () => T): { value: T } | { wrong: string } {

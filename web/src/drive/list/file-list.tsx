@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Icon } from '../../ui/icons.tsx'
 import type { DriveFile } from '../../shared/drive/files.ts'
+import type { Box } from './covered.ts'
 import { useMarquee } from './marquee.ts'
 import { type Wish, wishOf } from './list-keys.ts'
 import { Row, type RowDeeds, columns as columnClass, rowId } from './row.tsx'
@@ -117,21 +118,20 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
             })}
           </div>
         ))}
-        {marquee.box && (
-          <div
-            aria-hidden="true"
-            data-marquee
-            className="pointer-events-none absolute z-10 border border-ai bg-ai/10"
-            style={{
-              left: marquee.box.left,
-              top: marquee.box.top,
-              width: marquee.box.right - marquee.box.left,
-              height: marquee.box.bottom - marquee.box.top,
-            }}
-          />
-        )}
+        {marquee.box && <SelectionBox box={marquee.box} />}
       </div>
     </div>
+  )
+}
+
+function SelectionBox({ box: { left, top, right, bottom } }: { box: Box }) {
+  return (
+    <div
+      aria-hidden="true"
+      data-marquee
+      className="pointer-events-none absolute z-10 border border-ai bg-ai/10"
+      style={{ left, top, width: right - left, height: bottom - top }}
+    />
   )
 }
 

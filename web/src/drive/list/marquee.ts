@@ -1,4 +1,4 @@
-import { type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react'
+import { type MouseEvent, type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { type Box, covered, type Layout } from './covered.ts'
 
 /** Smaller movements count as clicks. */
@@ -9,10 +9,15 @@ const SCROLL_PX = 14
 /** Where a press isn't the start of a selection box: controls, drag handles and selected files. */
 const HELD = 'a, button, input, [data-grip], [role=columnheader], [role=row][aria-selected=true]'
 
+interface Point {
+  x: number
+  y: number
+}
+
 interface Press {
   pointer: number
-  from: { x: number; y: number }
-  now: { x: number; y: number }
+  from: Point
+  now: Point
   drawn: boolean
   adds: boolean
 }
@@ -34,7 +39,7 @@ export function useMarquee(
   const frame = useRef(0)
   const last = useRef('')
 
-  const inContent = ({ x, y }: { x: number; y: number }) => {
+  const inContent = ({ x, y }: Point): Point => {
     const { left, top } = content.current!.getBoundingClientRect()
     return { x: x - left, y: y - top }
   }
@@ -73,6 +78,9 @@ export function useMarquee(
     }
     frame.current = requestAnimationFrame(scroll)
   }
+  const startScroll = (): void => {
+    frame.current = requestAnimationFrame(scroll)
+  }
   const end = (): void => {
     cancelAnimationFrame(frame.current)
     press.current = null
@@ -87,44 +95,16 @@ export function useMarquee(
   }
   return {
     box,
-    handlers: {
-      onMouseDown(event: React.MouseEvent) {
-        if (event.button !== 0 || press.current === null) return
-        // Prevents dragging the row or selecting text; the list keeps the keyboard focus.
-        event.preventDefault()
-        scroller.current!.focus({ preventScroll: true })
-      },
-      onPointerDown(event: PointerEvent) {
-        if (event.pointerType !== 'mouse' || event.button !== 0 || !starts(event)) return
-        const now = { x: event.clientX, y: event.clientY }
-        const adds = event.ctrlKey || event.metaKey || event.shiftKey
-        press.current = { pointer: event.pointerId, from: inContent(now), now, drawn: false, adds }
-      },
-      onPointerMove(event: PointerEvent) {
-        const held = press.current
-        if (held?.pointer !== event.pointerId) return
-        // The button was released outside the window.
-        if ((event.buttons & 1) === 0) return end()
-        const before = held.now
-        const now = { x: event.clientX, y: event.clientY }
-        if (!held.drawn) {
-          if (Math.hypot(now.x - before.x, now.y - before.y) < DRAG_PX) return
-          // Suppresses the click at the end of the drag.
-          scroller.current!.setPointerCapture(event.pointerId)
-          frame.current = requestAnimationFrame(scroll)
-        }
-        held.now = now
-        draw()
-      },
-      onPointerUp(event: PointerEvent) {
-        const held = press.current
-        if (held?.pointer !== event.pointerId) return
-        const isOnNothing = !held.drawn && !held.adds && (event.target as Element).closest('[role=row]') === null
-        end()
-        if (isOnNothing) latest.current.on.nothing()
-      },
-      onPointerCancel: end,
-    },
+    handlers: handlersOf({
+      press,
+      scroller,
+      starts,
+      inContent,
+      draw,
+      end,
+      startScroll,
+      onNothing: () => latest.current.on.nothing(),
+    }),
     cancel(): boolean {
       if (press.current?.drawn !== true) return false
       end()
@@ -132,3 +112,62 @@ export function useMarquee(
     },
   }
 }
+
+/** The pointer events of a press, from its start to its end. */
+const handlersOf = ({
+  press,
+  scroller,
+  starts,
+  inContent,
+  draw,
+  end,
+  startScroll,
+  onNothing,
+}: {
+  press: RefObject<Press | null>
+  scroller: RefObject<HTMLElement | null>
+  /** Whether a press here starts a selection box. */
+  starts: (event: { target: EventTarget; clientX: number }) => boolean
+  inContent: (point: Point) => Point
+  draw: () => void
+  end: () => void
+  startScroll: () => void
+  onNothing: () => void
+}) => ({
+  onMouseDown(event: MouseEvent) {
+    if (event.button !== 0 || press.current === null) return
+    // Prevents dragging the row or selecting text; the list keeps the keyboard focus.
+    event.preventDefault()
+    scroller.current!.focus({ preventScroll: true })
+  },
+  onPointerDown(event: PointerEvent) {
+    if (event.pointerType !== 'mouse' || event.button !== 0 || !starts(event)) return
+    const now = { x: event.clientX, y: event.clientY }
+    const adds = event.ctrlKey || event.metaKey || event.shiftKey
+    press.current = { pointer: event.pointerId, from: inContent(now), now, drawn: false, adds }
+  },
+  onPointerMove(event: PointerEvent) {
+    const held = press.current
+    if (held?.pointer !== event.pointerId) return
+    // The button was released outside the window.
+    if ((event.buttons & 1) === 0) return end()
+    const before = held.now
+    const now = { x: event.clientX, y: event.clientY }
+    if (!held.drawn) {
+      if (Math.hypot(now.x - before.x, now.y - before.y) < DRAG_PX) return
+      // Suppresses the click at the end of the drag.
+      scroller.current!.setPointerCapture(event.pointerId)
+      startScroll()
+    }
+    held.now = now
+    draw()
+  },
+  onPointerUp(event: PointerEvent) {
+    const held = press.current
+    if (held?.pointer !== event.pointerId) return
+    const isOnNothing = !held.drawn && !held.adds && (event.target as Element).closest('[role=row]') === null
+    end()
+    if (isOnNothing) onNothing()
+  },
+  onPointerCancel: end,
+})

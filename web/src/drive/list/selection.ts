@@ -56,3 +56,11 @@ export function keep(state: Selection, ids: Ids): Selection {
     anchor: isThere(state.anchor) ? state.anchor : null,
   }
 }
+
+/** The selection after these files are removed. The cursor stays at the same position. */
+export function without(files: readonly { id: string }[], removed: readonly { id: string }[]): Selection {
+  const ids = new Set(removed.map(({ id }) => id))
+  const at = files.findIndex(({ id }) => ids.has(id))
+  const next = files.slice(at).find(({ id }) => !ids.has(id)) ?? files.slice(0, at).at(-1)
+  return { selected: new Set(), cursor: next?.id ?? null, anchor: null }
+}

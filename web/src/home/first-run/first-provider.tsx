@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Provider, type Tested, uk } from '../../shared/api.ts'
+import { type Preset, type Provider, type Tested, uk } from '../../shared/api.ts'
 import { PresetField } from '../../shared/providers/preset-field.tsx'
 import { presetsQuery, refreshRouting } from '../../shared/providers/queries.ts'
 import { useAccount } from '../../shared/session.ts'
@@ -57,38 +57,52 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
   )
 }
 
-function Add() {
-  const { administrator } = useAccount()
-  const { data: presets = [], error: failure, refetch } = useQuery(presetsQuery)
+/** The form's choices and the provider they lead to. */
+function useNewProvider(presets: readonly Preset[], forAll: boolean) {
   /** The chosen preset. Null: none yet, so the first one is shown. Empty: a custom provider by URL. */
   const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState<string | null>(null)
-  const [forAll, setForAll] = useState(administrator)
   const [tested, setTested] = useState<{ name: string; result: Tested } | null>(null)
-  const isOther = slug === ''
   const preset = slug === null ? (presets[0] ?? null) : (presets.find((one) => one.slug === slug) ?? null)
-  const asksAddress = isOther || (preset !== null && (preset.local || preset.base_url === null))
+  const isCustom = slug === ''
+  const hasAddress = isCustom || (preset !== null && (preset.local || preset.base_url === null))
   const adding = useSend(
     async () => {
       setTested(null)
-      const made = await uk.ai_gateway.create({
-        ...(preset === null ? otherAt(address ?? '') : { preset: preset.slug }),
+      const provider = await uk.ai_gateway.create({
+        ...(preset === null ? customAt(address ?? '') : { preset: preset.slug }),
         api_key: key.trim() || null,
-        ...(asksAddress && address?.trim() && { base_url: address.trim() }),
+        ...(hasAddress && address?.trim() && { base_url: address.trim() }),
         ...(forAll && { instance: true }),
         test: false,
       })
-      const result = await uk.ai_gateway.test({ id: made.id })
+      const result = await uk.ai_gateway.test({ id: provider.id })
       // A provider that failed the test would block the next try under the same name.
-      if (!result.ok) await uk.ai_gateway.delete({ id: made.id })
-      return { name: made.name, result }
+      if (!result.ok) await uk.ai_gateway.delete({ id: provider.id })
+      return { name: provider.name, result }
     },
     async (outcome) => {
       setTested(outcome)
       if (outcome.result.ok) setKey('')
       await refreshRouting()
     },
+  )
+  const choose = (next: Preset | null): void => {
+    setSlug(next?.slug ?? '')
+    setAddress(null)
+    setTested(null)
+  }
+  return { preset, isCustom, choose, hasAddress, address, setAddress, key, setKey, adding, tested }
+}
+
+function Add() {
+  const { administrator } = useAccount()
+  const { data: presets = [], error: failure, refetch } = useQuery(presetsQuery)
+  const [forAll, setForAll] = useState(administrator)
+  const { preset, isCustom, choose, hasAddress, address, setAddress, key, setKey, adding, tested } = useNewProvider(
+    presets,
+    forAll,
   )
   if (failure && presets.length === 0) return <Failure what="The list of providers" error={failure} again={refetch} />
   return (
@@ -98,19 +112,11 @@ function Add() {
       className="max-w-md space-y-3"
       onSubmit={(event) => {
         event.preventDefault()
-        if (preset || isOther) void adding.send(undefined)
+        if (preset || isCustom) void adding.send(undefined)
       }}
     >
-      <PresetField
-        presets={presets}
-        value={preset?.slug ?? ''}
-        onPreset={(next) => {
-          setSlug(next?.slug ?? '')
-          setAddress(null)
-          setTested(null)
-        }}
-      />
-      {asksAddress && (
+      <PresetField presets={presets} value={preset?.slug ?? ''} onPreset={choose} />
+      {hasAddress && (
         <TextField
           label="Base URL"
           mono
@@ -144,30 +150,36 @@ function Add() {
           onChecked={setForAll}
         />
       )}
-      <Refused>{adding.rest(...(asksAddress ? ['base_url'] : []), 'api_key')}</Refused>
+      <Refused>{adding.rest(...(hasAddress ? ['base_url'] : []), 'api_key')}</Refused>
       <Button type="submit" look="primary" pending={adding.pending}>
         Connect provider
       </Button>
       <UnsavedWords box={adding.form} />
-      <p role="status" className="text-sm empty:hidden">
-        {tested?.result.ok && (
-          <span className="text-moss">
-            {tested.name} responds in {tested.result.latency_ms} ms
-            {tested.result.models_count !== null && `, with ${plural(tested.result.models_count, 'model')}`}.
-          </span>
-        )}
-        {tested && !tested.result.ok && (
-          <span className="text-seal">
-            {tested.name} didn’t respond: {tested.result.error ?? 'no error message.'} Nothing was saved. Try again.
-          </span>
-        )}
-      </p>
+      <TestResult tested={tested} />
     </form>
   )
 }
 
+function TestResult({ tested }: { tested: { name: string; result: Tested } | null }) {
+  return (
+    <p role="status" className="text-sm empty:hidden">
+      {tested?.result.ok && (
+        <span className="text-moss">
+          {tested.name} responds in {tested.result.latency_ms} ms
+          {tested.result.models_count !== null && `, with ${plural(tested.result.models_count, 'model')}`}.
+        </span>
+      )}
+      {tested && !tested.result.ok && (
+        <span className="text-seal">
+          {tested.name} didn’t respond: {tested.result.error ?? 'no error message.'} Nothing was saved. Try again.
+        </span>
+      )}
+    </p>
+  )
+}
+
 /** A custom provider, named after its host. Most use the OpenAI chat completions format. */
-function otherAt(address: string) {
+function customAt(address: string) {
   const host = URL.parse(address.trim())?.hostname ?? 'provider'
   const slug = host
     .toLowerCase()

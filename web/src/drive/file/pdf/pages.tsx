@@ -1,5 +1,5 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type Virtualizer, useVirtualizer } from '@tanstack/react-virtual'
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useFindKeys } from '../../../ui/find/find-keys.ts'
 import { visible } from '../../../ui/text/visible.ts'
 import { PdfBar } from './bar.tsx'
@@ -44,28 +44,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   }, [])
   const offset = (list.scrollOffset ?? 0) + (scroller.current?.clientHeight ?? 0) / 3
   const current = (list.getVirtualItemForOffset(offset)?.index ?? 0) + 1
-  // Keeps the current page in place when zooming.
-  const place = useRef({ page: 0, part: 0 })
-  const resized = useRef(false)
-  useLayoutEffect(() => {
-    if (!resized.current) return
-    resized.current = false
-    const { page, part } = place.current
-    let start = GAP_PX
-    for (let before = 1; before <= page; before++) start += heightOf(before)
-    if (page > 0 || part > 0) scroller.current!.scrollTop = start + part * heightOf(page + 1)
-  })
-  useLayoutEffect(() => {
-    // Renders again, so that the effect above sees the new heights.
-    resized.current = true
-    list.measure()
-  }, [zoom, room])
-  const keepPlace = (): void => {
-    // The virtual list is notified after this.
-    const at = scroller.current!.scrollTop
-    const item = list.getVirtualItemForOffset(at)
-    if (item) place.current = { page: item.index, part: (at - item.start) / item.size }
-  }
+  const keepPlace = useKeptPlace({ scroller, list, heightOf, zoom, room })
   const go = useCallback(
     (page: number) => {
       const number = Math.min(pdf.numPages, Math.max(1, page))
@@ -81,19 +60,13 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
     scroller.current?.focus({ preventScroll: true })
   }
   useFindKeys(openFind)
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    const deed = {
-      '+': () => zoomBy('in'),
-      '=': () => zoomBy('in'),
-      '-': () => zoomBy('out'),
-      0: () => setZoom('width'),
-      ArrowRight: () => go(current + 1),
-      ArrowLeft: () => go(current - 1),
-    }[event.key]
-    if (!deed) return
-    event.preventDefault()
-    deed()
+  const keys: Record<string, () => void> = {
+    '+': () => zoomBy('in'),
+    '=': () => zoomBy('in'),
+    '-': () => zoomBy('out'),
+    0: () => setZoom('width'),
+    ArrowRight: () => go(current + 1),
+    ArrowLeft: () => go(current - 1),
   }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -113,7 +86,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
         role="region"
         aria-label={`Pages of ${visible(name)}`}
         tabIndex={0}
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => hear(event, keys)}
         onScroll={keepPlace}
         className="min-h-0 flex-1 overflow-auto overscroll-contain bg-sunk outline-offset-[-2px] [overflow-anchor:none]"
       >
@@ -133,7 +106,51 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   )
 }
 
-function useRoom(of: React.RefObject<HTMLElement | null>): number {
+function hear(event: KeyboardEvent, keys: Record<string, () => void>): void {
+  const run = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key]
+  if (!run) return
+  event.preventDefault()
+  run()
+}
+
+/** Keeps the current page in place when zooming. Returns the handler that notices scrolling. */
+function useKeptPlace({
+  scroller,
+  list,
+  heightOf,
+  zoom,
+  room,
+}: {
+  scroller: RefObject<HTMLDivElement | null>
+  list: Virtualizer<HTMLDivElement, Element>
+  heightOf: (page: number) => number
+  zoom: Zoom
+  room: number
+}): () => void {
+  const place = useRef({ page: 0, part: 0 })
+  const resized = useRef(false)
+  useLayoutEffect(() => {
+    if (!resized.current) return
+    resized.current = false
+    const { page, part } = place.current
+    let start = GAP_PX
+    for (let before = 1; before <= page; before++) start += heightOf(before)
+    if (page > 0 || part > 0) scroller.current!.scrollTop = start + part * heightOf(page + 1)
+  })
+  useLayoutEffect(() => {
+    // Renders again, so that the effect above sees the new heights.
+    resized.current = true
+    list.measure()
+  }, [zoom, room])
+  return () => {
+    // The virtual list is notified after this.
+    const at = scroller.current!.scrollTop
+    const item = list.getVirtualItemForOffset(at)
+    if (item) place.current = { page: item.index, part: (at - item.start) / item.size }
+  }
+}
+
+function useRoom(of: RefObject<HTMLElement | null>): number {
   const [room, setRoom] = useState(0)
   useEffect(() => {
     const box = of.current!

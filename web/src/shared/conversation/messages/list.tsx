@@ -1,5 +1,18 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type PointerEvent,
+  type KeyboardEvent as ReactKeyboardEvent,
+  type ReactNode,
+  type Ref,
+  type RefObject,
+  type UIEvent,
+  type WheelEvent,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { Button } from '../../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
@@ -36,7 +49,6 @@ export function MessageList({
   end: ReactNode
 }) {
   const scroller = useRef<HTMLDivElement>(null)
-  const [away, setAway] = useState(false)
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -55,31 +67,10 @@ export function MessageList({
     const top = scrollOffset ?? 0
     return isFirst ? start < top : end <= top
   }
-  // Keeps a reader at the end there while the content changes.
-  const follows = useRef(true)
-  /** Scrolling down to the end follows it again. */
-  const returns = useRef(false)
-  useLayoutEffect(() => {
-    const box = scroller.current!
-    const follow = new ResizeObserver(() => {
-      if (follows.current) box.scrollTop = box.scrollHeight
-    })
-    for (const one of [box, ...box.children]) follow.observe(one)
-    // The browser's search also scrolls the page.
-    const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
-      if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
-    }
-    addEventListener('keydown', find)
-    return () => {
-      follow.disconnect()
-      removeEventListener('keydown', find)
-    }
-  }, [])
+  const following = useFollowedEnd(scroller)
   useImperativeHandle(ref, () => ({
     show(at) {
-      follows.current = false
-      returns.current = false
-      setAway(true)
+      following.leave()
       list.scrollToIndex(at, { align: 'center' })
     },
     box: () => scroller.current!,
@@ -87,24 +78,8 @@ export function MessageList({
   const items = list.getVirtualItems()
   const first = items[0]?.index
   useEffect(() => {
-    if (first === 0 && earlier === 'more' && !follows.current) onEarlier()
+    if (first === 0 && earlier === 'more' && !following.isFollowed()) onEarlier()
   }, [first, earlier, onEarlier])
-  // Measured sizes and new rows scroll too; only the reader's own scrolling changes whether the end is followed.
-  const release = (): void => {
-    follows.current = false
-    returns.current = false
-  }
-  const comeBack = (): void => {
-    returns.current = true
-  }
-  const hold = (): void => {
-    follows.current = true
-    returns.current = false
-  }
-  const toEnd = (): void => {
-    hold()
-    scroller.current!.scrollTop = scroller.current!.scrollHeight
-  }
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -113,21 +88,7 @@ export function MessageList({
         aria-label="Messages"
         aria-busy={busy}
         tabIndex={0}
-        onScroll={({ currentTarget: box }) => {
-          const left = box.scrollHeight - box.scrollTop - box.clientHeight
-          if (returns.current && left <= NEAR) hold()
-          if (follows.current && left > 1) box.scrollTop = box.scrollHeight
-          setAway(!follows.current)
-        }}
-        onWheel={({ deltaY }) => (deltaY < 0 ? release() : comeBack())}
-        onTouchMove={release}
-        onTouchEnd={comeBack}
-        onPointerDown={({ target, currentTarget }) => target === currentTarget && release()}
-        onPointerUp={comeBack}
-        onKeyDown={({ key }) => {
-          if (/^(PageUp|ArrowUp|Home)$/.test(key)) release()
-          if (/^(PageDown|ArrowDown|End| )$/.test(key)) comeBack()
-        }}
+        {...following.handlers}
         className="h-full overflow-y-auto overscroll-contain outline-offset-[-2px] [overflow-anchor:none]"
       >
         <p role="status" className="absolute inset-x-0 top-2 z-10 text-center text-sm text-quiet empty:hidden">
@@ -148,11 +109,79 @@ export function MessageList({
         </div>
         <div>{end}</div>
       </div>
-      {away && (
-        <Button icon="down" onClick={toEnd} className="absolute right-4 bottom-3 shadow-sm">
+      {following.isAway && (
+        <Button icon="down" onClick={following.jump} className="absolute right-4 bottom-3 shadow-sm">
           Jump to latest
         </Button>
       )}
     </div>
   )
+}
+
+/**
+ * Keeps a reader at the end there while the content changes. Measured sizes and new rows scroll too, so only the
+ * reader's own scrolling changes whether the end is followed.
+ */
+function useFollowedEnd(scroller: RefObject<HTMLDivElement | null>) {
+  const [isAway, setAway] = useState(false)
+  const follows = useRef(true)
+  /** Scrolling down to the end follows it again. */
+  const returns = useRef(false)
+  useLayoutEffect(() => {
+    const box = scroller.current!
+    const follow = new ResizeObserver(() => {
+      if (follows.current) box.scrollTop = box.scrollHeight
+    })
+    for (const one of [box, ...box.children]) follow.observe(one)
+    // The browser's search also scrolls the page.
+    const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
+      if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
+    }
+    addEventListener('keydown', find)
+    return () => {
+      follow.disconnect()
+      removeEventListener('keydown', find)
+    }
+  }, [scroller])
+  const release = (): void => {
+    follows.current = false
+    returns.current = false
+  }
+  const comeBack = (): void => {
+    returns.current = true
+  }
+  const hold = (): void => {
+    follows.current = true
+    returns.current = false
+  }
+  return {
+    isAway,
+    isFollowed: () => follows.current,
+    /** Stops following the end. */
+    leave(): void {
+      release()
+      setAway(true)
+    },
+    jump(): void {
+      hold()
+      scroller.current!.scrollTop = scroller.current!.scrollHeight
+    },
+    handlers: {
+      onScroll: ({ currentTarget: box }: UIEvent<HTMLElement>) => {
+        const left = box.scrollHeight - box.scrollTop - box.clientHeight
+        if (returns.current && left <= NEAR) hold()
+        if (follows.current && left > 1) box.scrollTop = box.scrollHeight
+        setAway(!follows.current)
+      },
+      onWheel: ({ deltaY }: WheelEvent) => (deltaY < 0 ? release() : comeBack()),
+      onTouchMove: release,
+      onTouchEnd: comeBack,
+      onPointerDown: ({ target, currentTarget }: PointerEvent) => void (target === currentTarget && release()),
+      onPointerUp: comeBack,
+      onKeyDown: ({ key }: ReactKeyboardEvent) => {
+        if (/^(PageUp|ArrowUp|Home)$/.test(key)) release()
+        if (/^(PageDown|ArrowDown|End| )$/.test(key)) comeBack()
+      },
+    },
+  }
 }

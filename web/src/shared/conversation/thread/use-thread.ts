@@ -1,8 +1,9 @@
 import { useMemo, useSyncExternalStore } from 'react'
-import type { Message } from '../queries.ts'
+import type { Message, Run } from '../queries.ts'
+import { givenOf, questionOf } from './question.ts'
 import { isUnfinished } from './live.ts'
-import { Thread, type ThreadState } from './thread.ts'
-import { type Following, type ToolResult, branchTo, followingIn, resultsIn } from './tree.ts'
+import { type Draft, Thread, type ThreadState } from './thread.ts'
+import { type Following, type ToolResult, branchTo, followingIn, leafBelow, resultsIn } from './tree.ts'
 
 export const useThread = (id: string): Thread => useMemo(() => new Thread(id), [id])
 
@@ -51,4 +52,31 @@ export function useShown({ chat, messages, live }: ThreadState): Shown {
       following,
     }
   }, [messages, before, isTold, live.messages, following])
+}
+
+/** The unfinished run, and the newest one including ended ones. */
+export function useRun(thread: Thread): { run: Run | null; latest: Run | null } {
+  const runs = useTold(thread, (state) => state.runs)
+  const streamed = useTold(thread, (state) => state.live.run)
+  return useMemo(() => {
+    const row = streamed === null ? undefined : runs.find(({ id }) => id === streamed.id)
+    // The row knows about decisions first.
+    const current = streamed !== null && row !== undefined && row.updated_at > streamed.updated_at ? row : streamed
+    return {
+      run: current !== null && isUnfinished(current) ? current : (runs.find(isUnfinished) ?? null),
+      latest: current ?? runs.at(-1) ?? null,
+    }
+  }, [runs, streamed])
+}
+
+/** Shows the newest branch below a message. */
+export const showBranch = (thread: Thread, { id }: Message): Promise<void> =>
+  thread.show(leafBelow(followingIn(thread.state().messages ?? new Map()), id))
+
+/** The question of a response, to be sent again; null if it isn't loaded. */
+export function questionAgain(thread: Thread, { parent_id }: Message): Pick<Draft, 'content' | 'parent_id'> | null {
+  const { messages } = thread.state()
+  const parent = messages?.get(parent_id ?? '')
+  const question = parent && messages && questionOf(parent, messages)
+  return question ? { content: givenOf(question), parent_id: question.parent_id } : null
 }

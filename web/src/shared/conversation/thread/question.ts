@@ -1,6 +1,6 @@
-import type { Message } from './queries.ts'
-import type { Draft } from './thread/thread.ts'
-import type { Messages } from './thread/tree.ts'
+import type { Message } from '../queries.ts'
+import type { Draft } from './thread.ts'
+import type { Messages } from './tree.ts'
 
 type Content = Draft['content']
 type Given = Exclude<Content, string>[number]
