@@ -126,7 +126,7 @@ test(
 
     await page.getByRole('button', { name: 'Share', exact: true }).click()
     await page.getByLabel('Email').fill(bob.email)
-    await page.getByRole('button', { name: 'Share', exact: true }).last().click()
+    await page.getByRole('button', { name: 'Share file' }).click()
     await page.getByText('Send them this link.').waitFor()
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByText('Copied').waitFor()

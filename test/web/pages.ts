@@ -74,7 +74,7 @@ export const pagesOf = ({
     path: '/app/ai-routing',
     async open(page) {
       await page.getByRole('button', { name: 'Test provider OpenAI', exact: true }).click()
-      await page.getByText('The provider answers.').waitFor({ state: 'attached' })
+      await page.getByText('The provider is working.').waitFor({ state: 'attached' })
     },
   },
   {

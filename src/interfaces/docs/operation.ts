@@ -127,7 +127,7 @@ function answerOf({ responses }: Operation, { schemas, responses: shared }: Docu
     ${
       resource?.properties !== undefined &&
       html`<details>
-        <summary>Its fields</summary>
+        <summary>Fields</summary>
         ${fieldList(fieldRows(resource, '', schemas), schemas)}
       </details>`
     }`
@@ -152,7 +152,7 @@ function refusalsOf({ endpoint }: ListedEndpoint): Html {
     ${
       usual.length > 0 &&
       html`<details>
-        <summary>${special.length > 0 ? 'Errors that most calls may get' : 'Those that most calls may get'}</summary>
+        <summary>Common errors</summary>
         ${refusalTable(usual)}
       </details>`
     }`

@@ -68,11 +68,11 @@ test(
     await page.getByRole('link', { name: 'Versions' }).click()
     const versions = page.getByRole('list', { name: 'Versions' }).getByRole('listitem')
     await versions.first().getByText('Answer in one line. g c').waitFor()
-    await versions.first().getByText('Ask when a sentence can be read in two ways.').waitFor()
+    await versions.first().getByText('Ask if a sentence is ambiguous.').waitFor()
     await page.getByRole('button', { name: 'Restore version 2' }).click()
     await page.getByText('Restored version 2 as version 4').waitFor()
     const agents = (await alice.get(`/agents?workspace_id=${shop.id}`)).body.data
-    assert.match(agents[0].system_prompt, /read in two ways/)
+    assert.match(agents[0].system_prompt, /is ambiguous/)
 
     // Plain English becomes a schedule, and nothing is saved before the form is sent.
     await page.getByRole('link', { name: 'Usage' }).click()
@@ -82,7 +82,7 @@ test(
     await made.getByLabel('Name').fill('Morning edit')
     const words = page.getByRole('combobox', { name: 'Schedule' })
     await words.fill('every full moon at nine')
-    await page.getByText('“full moon” isn’t understood.').waitFor()
+    await page.getByText('Couldn’t understand “full moon”.').waitFor()
     await words.fill('every weekday at nine')
     await page.getByRole('combobox', { name: 'Time zone' }).fill('Asia/Tokyo')
     await until(

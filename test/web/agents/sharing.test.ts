@@ -26,7 +26,7 @@ test(
     await page.getByRole('button', { name: 'Share', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Share Clerk' })
     await dialog.getByText('Not shared outside its workspace yet.').waitFor()
-    const share = dialog.getByRole('button', { name: 'Share', exact: true })
+    const share = dialog.getByRole('button', { name: 'Share agent' })
     const whom = dialog.getByLabel('Email')
     // Errors appear at the field, and typed text is kept.
     await whom.fill('nobody')

@@ -100,7 +100,7 @@ test('goals, agents, search, forks, cost and voice work in a chat', needs(hasChr
   )
   await menu('Share')
   await page.getByLabel('Email').fill('ben@example.com')
-  await page.getByRole('button', { name: 'Share', exact: true }).click()
+  await page.getByRole('button', { name: 'Share chat' }).click()
   await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Done' }).click()
   await menu('View cost')

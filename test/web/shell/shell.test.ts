@@ -191,7 +191,7 @@ test('missing pages, permissions, connections and credits, and app updates, show
   await page.goto(`/app/chats/${chat.id}`)
   await page.getByRole('textbox', { name: 'Message' }).fill('How much is the paper?')
   await page.keyboard.press('Enter')
-  const unpaid = page.getByRole('region', { name: 'Not paid for' })
+  const unpaid = page.getByRole('region', { name: 'Payment required' })
   await unpaid.getByText('You have no credits left for this model.').waitFor()
   await unpaid.getByRole('button', { name: 'Request credits' }).click()
   await unpaid.getByText('You requested credits').waitFor()

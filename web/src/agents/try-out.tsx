@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useEffect, useId, useMemo, useRef, useStat
 import { uk } from '../shared/api.ts'
 import { sayError } from '../ui/calls/errors.ts'
 import { hearMessageKeys } from '../shared/conversation/message-keys.ts'
-import type { MessageDeeds } from '../shared/conversation/messages/message.tsx'
+import type { MessageActions } from '../shared/conversation/messages/message.tsx'
 import type { Message } from '../shared/conversation/queries.ts'
 import { Said } from '../shared/conversation/said.tsx'
 import type { Draft, Thread } from '../shared/conversation/thread/thread.ts'
@@ -109,7 +109,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
     },
     [setDraft],
   )
-  const deeds = useTestActions({ thread, send, fail, edit })
+  const actions = useTestActions({ thread, send, fail, edit })
   const speakerOf = useCallback(({ role }: Message) => (role === 'user' ? 'You' : agent.name), [agent.name])
   if (!isRead)
     return (
@@ -127,7 +127,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
         thread={thread}
         run={run}
         latest={latest}
-        deeds={deeds}
+        actions={actions}
         speakerOf={speakerOf}
         onAgain={(failed) => void thread.retry(failed.id).catch(fail)}
         finding={false}
@@ -205,7 +205,7 @@ function useTestActions({
   send: SendTest
   fail: (error: unknown) => void
   edit: (message: Message) => void
-}): MessageDeeds {
+}): MessageActions {
   const navigate = useNavigate()
   return useMemo(
     () => ({

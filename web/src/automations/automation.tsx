@@ -70,7 +70,7 @@ export function AutomationPage() {
           {place.workspace && !place.may('automation:write') && ` · view only (${place.workspace.role})`}
         </>
       }
-      action={<Deeds automation={automation} place={place} />}
+      action={<AutomationActions automation={automation} place={place} />}
     >
       {(paused_reason !== null || status === 'archived') && (
         <Paused automation={automation} place={place} last={rows.find(({ error: why }) => why !== null)} />
@@ -114,7 +114,7 @@ export function AutomationPage() {
   )
 }
 
-function Deeds({ automation, place }: { automation: Automation; place: Place }) {
+function AutomationActions({ automation, place }: { automation: Automation; place: Place }) {
   const { id, name, status } = automation
   const navigate = useNavigate()
   const [changing, setChanging] = useState(false)

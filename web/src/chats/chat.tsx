@@ -79,7 +79,7 @@ function Conversation({
   const { artefact, beside, close } = useArtefact()
   const hasRoom = useMedia('(min-width: 64rem)')
   const [fork, setFork] = useState<{ messageId: string; open: boolean } | null>(null)
-  const deeds = useMessageActions({
+  const actions = useMessageActions({
     thread,
     sending,
     mayWrite,
@@ -100,7 +100,7 @@ function Conversation({
             thread={thread}
             run={run}
             latest={latest}
-            deeds={deeds}
+            actions={actions}
             speakerOf={speakerOf}
             onAgain={({ id }) => void sending.retry(id)}
             finding={finding}

@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { MessageChanges, MessageDeeds } from '../shared/conversation/messages/message.tsx'
+import type { MessageChanges, MessageActions } from '../shared/conversation/messages/message.tsx'
 import type { Message } from '../shared/conversation/queries.ts'
 import type { Thread } from '../shared/conversation/thread/thread.ts'
 import { questionAgain, showBranch } from '../shared/conversation/thread/use-thread.ts'
@@ -22,7 +22,7 @@ export function useMessageActions({
   workspaceId: string | null
   onEdit: (message: Message) => void
   onFork: (message: Message) => void
-}): MessageDeeds {
+}): MessageActions {
   const { id: accountId } = useAccount()
   const changes: MessageChanges | null = useMemo(() => {
     if (!mayWrite) return null

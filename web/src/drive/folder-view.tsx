@@ -4,11 +4,11 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Action } from '../ui/dialogs/menu.tsx'
 import { useOpen } from '../ui/dialogs/dialog.tsx'
 import { Failure } from '../ui/notice.tsx'
-import { download, trash } from './deeds.ts'
+import { download, trash } from './file-actions.ts'
 import { useDrop } from './list/drag.ts'
 import { FileList } from './list/file-list.tsx'
 import type { Wish } from './list/list-keys.ts'
-import type { RowDeeds } from './list/row.tsx'
+import type { RowActions } from './list/row.tsx'
 import { click, without } from './list/selection.ts'
 import { type Sort, sorted } from './list/sort.ts'
 import { Nothing } from './nothing.tsx'
@@ -55,7 +55,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
   )
   const actionsOn = (some: readonly DriveFile[]): Action[] =>
     actionsFor(some, may, { open, share: sharing.show, rename: setRenaming, move: moving.show })
-  const deeds: RowDeeds = useMemo(
+  const actions: RowActions = useMemo(
     () => ({
       may,
       click: (file, how) => setSelection(click(latest.current.selection, latest.current.ids, file.id, how)),
@@ -65,7 +65,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
         setSelection(click(of, ids, file.id, 'alone'))
         return [file]
       },
-      actions: (file) => actionsOn([file]),
+      menuOf: (file) => actionsOn([file]),
       renamed: () => setRenaming(null),
     }),
     [may, open],
@@ -114,7 +114,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
           onSort={onSort}
           selection={selection}
           renaming={renaming}
-          deeds={deeds}
+          actions={actions}
           onWish={onWish}
           stale={isPlaceholderData}
         />

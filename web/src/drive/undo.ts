@@ -13,18 +13,18 @@ export async function withUndo<T>(
   about: (result: T) => { did: string; back: string; undo: () => Promise<unknown> } | null,
 ): Promise<T> {
   const undo: Undo = async () => {
-    const deed = about(await work)
-    await deed?.undo()
-    return deed?.back ?? null
+    const undoable = about(await work)
+    await undoable?.undo()
+    return undoable?.back ?? null
   }
   done.push(undo)
   if (done.length > MOST) done.shift()
   const forget = (): void => void done.splice(done.indexOf(undo), done.includes(undo) ? 1 : 0)
   try {
     const result = await work
-    const deed = about(result)
-    if (deed === null) forget()
-    else if (done.includes(undo)) sayUndo(deed.did, () => takeBack(undo))
+    const undoable = about(result)
+    if (undoable === null) forget()
+    else if (done.includes(undo)) sayUndo(undoable.did, () => takeBack(undo))
     return result
   } catch (error) {
     forget()

@@ -45,7 +45,7 @@ export function SignUp() {
             <p>Create an account with the invited email address to join {invitation.workspace_name}.</p>
           )}
           <p>
-            Have one?{' '}
+            Already have an account?{' '}
             <Link to="/sign-in" search={search} className="link">
               Sign in
             </Link>

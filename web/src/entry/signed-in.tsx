@@ -33,7 +33,7 @@ export function SignedIn() {
   }, [send])
   return (
     <>
-      <h1 className="font-serif text-3xl leading-tight">{failed ? 'That did not work' : 'Signing in …'}</h1>
+      <h1 className="font-serif text-3xl leading-tight">{failed ? 'Sign-in failed' : 'Signing in …'}</h1>
       <div className="mt-4 space-y-4">
         <Refused>{rest()}</Refused>
         {failed && (

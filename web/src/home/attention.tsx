@@ -35,7 +35,7 @@ export function Attention() {
                 <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
                   {title}
                 </Link>
-                <span className="text-quiet">{run.status === 'queued' ? 'waits for its turn' : run.model}</span>
+                <span className="text-quiet">{run.status === 'queued' ? 'queued' : run.model}</span>
                 <Ago time={run.started_at ?? run.queued_at} />
               </li>
             ))}

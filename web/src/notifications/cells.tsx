@@ -17,7 +17,7 @@ export function Tick({ cell, label }: { cell: Preference; label: string }) {
 }
 
 const digests = [
-  ['none', 'each on its own'],
+  ['none', 'immediately'],
   ['hourly', 'hourly digest'],
   ['daily', 'daily digest'],
 ] as const

@@ -90,7 +90,7 @@ function Shown({ operation }: { operation: Operation }) {
                 </a>
               ),
             ],
-            ['Id', <code className="font-mono break-all">{id}</code>],
+            ['ID', <code className="font-mono break-all">{id}</code>],
           ]}
         />
       </Section>

@@ -98,7 +98,7 @@ export function ShareDialog({
         </div>
         <Refused>{sending.rest('grantee', 'access')}</Refused>
         <Button look="primary" type="submit" pending={sending.pending}>
-          Share
+          Share {type}
         </Button>
       </form>
       {link && (

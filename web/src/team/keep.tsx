@@ -162,7 +162,7 @@ function Delete({ workspace: { id, name }, open, onOpen, onGone }: OfWorkspace &
         label="Workspace name"
         hint={
           <>
-            Type <strong>{name}</strong> to show that you mean it.
+            Type <strong>{name}</strong> to confirm.
           </>
         }
         autoComplete="off"

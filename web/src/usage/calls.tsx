@@ -12,7 +12,7 @@ export function Calls({ view }: { view: View }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(callsQuery(view))
   const calls = data?.pages.flatMap(({ rows }) => rows)
   return (
-    <Section title="Latest calls" about="Only your own calls.">
+    <Section title="Latest calls" about="Shows only your own calls.">
       {error && !calls ? (
         <Failure what="The calls" error={error} again={refetch} />
       ) : !calls ? (

@@ -54,7 +54,7 @@ export function understand(words: string, now: WallTime): Understood {
   try {
     const found = once(text, now) ?? repeated(text)
     const left = text.left
-    if (left !== '') throw new Unclear(`“${left}” isn’t understood.`)
+    if (left !== '') throw new Unclear(`Couldn’t understand “${left}”.`)
     return found
   } catch (error) {
     if (error instanceof Unclear) return { why: error.message }
@@ -209,7 +209,7 @@ function repeated(text: Text): Understood {
   }
   if (!daily && days === null && dates === null && !yearly) {
     const times = timesIn(text)
-    if (times.length === 0) throw new Unclear(`“${text.left || 'That'}” doesn’t contain a time.`)
+    if (times.length === 0) throw new Unclear(`Couldn’t find a time in “${text.left || 'this schedule'}”.`)
     return { schedule: fields(times, '* * *'), assumed: 'No days given, so every day is used.' }
   }
   if (dates !== null && days !== null) throw new Unclear('Use either days of the month or days of the week, not both.')

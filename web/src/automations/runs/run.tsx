@@ -45,7 +45,7 @@ export function RunPage() {
           · {moment(run.created_at)}, {saysTrigger[run.trigger]}
         </>
       }
-      action={<Deeds run={run} mayRun={place.may('automation:run')} active={automation?.status === 'active'} />}
+      action={<RunActions run={run} mayRun={place.may('automation:run')} active={automation?.status === 'active'} />}
     >
       <Section title="Log">
         <RunLog run={run} />
@@ -67,7 +67,7 @@ export function RunPage() {
             ['Cost', run.cost_usd !== null && usd(run.cost_usd)],
             ['Error', run.error && <span className="text-seal">{run.error.message}</span>],
             ['Code', run.error?.code && <code className="font-mono">{run.error.code}</code>],
-            ['Webhook id', run.webhook_id && <code className="font-mono break-all">{run.webhook_id}</code>],
+            ['Webhook ID', run.webhook_id && <code className="font-mono break-all">{run.webhook_id}</code>],
             [
               'Chat',
               run.chat_id && (
@@ -105,7 +105,7 @@ function RunLog({ run }: { run: AutomationRun }) {
   )
 }
 
-function Deeds({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; active: boolean }) {
+function RunActions({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; active: boolean }) {
   const given = { id: run.automation_id, runId: run.id }
   const cancel = useSend(uk.automations.cancel, async () => {
     await refreshAutomations()

@@ -12,7 +12,7 @@ import { useSend } from '../../ui/calls/send.ts'
 import type { Computer } from '../queries.ts'
 
 type User = Awaited<ReturnType<typeof uk.computers.users>>['rows'][number]
-type Deed = { type: 'create' } | { type: 'change' | 'delete'; user: User }
+type UserAction = { type: 'create' } | { type: 'change' | 'delete'; user: User }
 
 const keyOf = (id: string): string[] => ['computer-users', id]
 const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: keyOf(id) })
@@ -29,7 +29,7 @@ export function Users({ computer: { id } }: { computer: Computer }) {
     queryKey: keyOf(id),
     queryFn: async () => (await uk.computers.users({ id, limit: 100 })).rows,
   })
-  const { open, on, show, onOpen } = useOpen<Deed>()
+  const { open, on, show, onOpen } = useOpen<UserAction>()
   return (
     <Section
       title="Users"

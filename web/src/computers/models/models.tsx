@@ -22,7 +22,7 @@ export function Models({ computer }: { computer: Computer }) {
   const { data: models, error, refetch } = useQuery(modelsQuery(id))
   const { data: probe } = useQuery(probeQuery(computer))
   const [installing, setInstalling] = useState(false)
-  const deed = useOpen<{ model: Model; deed: 'map' | 'remove' }>()
+  const chosen = useOpen<{ model: Model; action: 'map' | 'remove' }>()
   const standing = standingFor(computer, 'inference')
   useRefreshWhenInstalled(id)
   const free = probe?.disk_free_bytes
@@ -59,7 +59,7 @@ export function Models({ computer }: { computer: Computer }) {
                 key={model.id}
                 model={model}
                 ready={standing.ready}
-                onDeed={(which) => deed.show({ model, deed: which })}
+                onAction={(action) => chosen.show({ model, action })}
                 onUnload={async () => {
                   await uk.computers.local_inference({ id, action: 'unload', model: model.name })
                   await refreshModels(id)
@@ -70,21 +70,22 @@ export function Models({ computer }: { computer: Computer }) {
         )}
       </Section>
       <InstallDialog computerId={id} free={free ?? null} open={installing} onOpen={setInstalling} />
-      {deed.on?.deed === 'map' && (
-        <MapDialog key={deed.on.model.id} model={deed.on.model} open={deed.open} onOpen={deed.onOpen} />
+      {chosen.on?.action === 'map' && (
+        <MapDialog key={chosen.on.model.id} model={chosen.on.model} open={chosen.open} onOpen={chosen.onOpen} />
       )}
-      {deed.on?.deed === 'remove' && (
+      {chosen.on?.action === 'remove' && (
         <Confirm
-          open={deed.open}
-          onOpen={deed.onOpen}
-          title={`Remove model ${deed.on.model.name}?`}
+          open={chosen.open}
+          onOpen={chosen.onOpen}
+          title={`Remove model ${chosen.on.model.name}?`}
           verb="Remove model"
           run={async () => {
-            await uk.computers.remove_local_model({ id, local_model_id: deed.on!.model.id })
+            await uk.computers.remove_local_model({ id, local_model_id: chosen.on!.model.id })
             await refreshModels(id)
           }}
         >
-          This deletes its file ({size(deed.on.model.size_bytes)}) on {name}. Calls to it use another provider or fail.
+          This deletes its file ({size(chosen.on.model.size_bytes)}) on {name}. Calls to it use another provider or
+          fail.
         </Confirm>
       )}
     </>
@@ -104,12 +105,12 @@ function useRefreshWhenInstalled(id: string): void {
 function ModelRow({
   model,
   ready,
-  onDeed,
+  onAction,
   onUnload,
 }: {
   model: Model
   ready: boolean
-  onDeed: (deed: 'map' | 'remove') => void
+  onAction: (action: 'map' | 'remove') => void
   onUnload: () => Promise<void>
 }) {
   const { name, engine, size_bytes, quantization, context_length, status, mapping, loaded } = model
@@ -126,7 +127,7 @@ function ModelRow({
         <p className="text-[0.8125rem] break-words text-quiet">{facts.join(' · ')}</p>
         {mapping !== null && (
           <p className="text-[0.8125rem] break-words text-quiet">
-            answers for <span className="font-mono">{mapping}</span>
+            used for <span className="font-mono">{mapping}</span>
           </p>
         )}
       </div>
@@ -136,9 +137,9 @@ function ModelRow({
         <Actions
           label={`More actions for ${name}`}
           actions={[
-            { label: 'Map to model …', run: () => onDeed('map') },
+            { label: 'Map to model …', run: () => onAction('map') },
             ...(loaded ? [{ label: 'Unload', run: () => void onUnload() }] : []),
-            { label: 'Remove', run: () => onDeed('remove'), danger: true },
+            { label: 'Remove', run: () => onAction('remove'), danger: true },
           ]}
         />
       )}

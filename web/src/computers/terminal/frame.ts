@@ -46,9 +46,9 @@ function draw(port: MessagePort, look: Look): void {
 
   function isOurs(event: KeyboardEvent): boolean {
     const { ctrlKey, shiftKey, altKey, metaKey, code, type } = event
-    const ours = (deed: () => void): true => {
+    const ours = (run: () => void): true => {
       event.preventDefault()
-      if (type === 'keydown') deed()
+      if (type === 'keydown') run()
       return true
     }
     if (ctrlKey && shiftKey && !altKey && !metaKey) {

@@ -129,7 +129,7 @@ function operationOf(
     final: method === 'delete' || described['x-uk-consent'] !== undefined,
     command: described['x-uk-cli'] ?? null,
     docs: `/docs/api/${area}/${operationId.slice(area.length + 1)}`.replaceAll('_', '-'),
-    closed: isOpen ? 'This endpoint is for signed-out users or other machines.' : null,
+    closed: isOpen ? 'This endpoint is for signed-out users or other programs.' : null,
   }
 }
 

@@ -32,7 +32,9 @@ export function Trial({ operation }: { operation: Operation }) {
     <div className="min-w-0">
       <Summary operation={operation} />
       {closed ? (
-        <p className="mt-5 border border-line bg-sheet px-4 py-4 text-quiet">{closed} It is not called from here.</p>
+        <p className="mt-5 border border-line bg-sheet px-4 py-4 text-quiet">
+          {closed} You can’t call it from the playground.
+        </p>
       ) : (
         <form
           noValidate
@@ -67,7 +69,7 @@ export function Trial({ operation }: { operation: Operation }) {
               Send {method}
             </Button>
             {going && <Button onClick={stop}>Stop</Button>}
-            {missing && <span className="text-sm text-quiet">{missing.name} is needed first.</span>}
+            {missing && <span className="text-sm text-quiet">{missing.name} is required.</span>}
           </div>
         </form>
       )}

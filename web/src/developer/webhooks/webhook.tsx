@@ -32,7 +32,7 @@ export function WebhookPage() {
   return (
     <DeveloperPage
       title={webhook?.name ?? 'Webhook'}
-      lead={webhook ? <span className="font-mono text-sm break-all">{webhook.url}</span> : 'Where events are sent to.'}
+      lead={webhook ? <span className="font-mono text-sm break-all">{webhook.url}</span> : 'Sends events to a URL.'}
       action={
         webhook && (
           <div className="flex gap-2">

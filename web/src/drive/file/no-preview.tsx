@@ -1,5 +1,5 @@
 import { Button } from '../../ui/button.tsx'
-import { download } from '../deeds.ts'
+import { download } from '../file-actions.ts'
 import { kindWords } from '../list/kinds.ts'
 import type { DriveFile } from '../../shared/drive/files.ts'
 

@@ -54,7 +54,7 @@ function PdfFile({ file }: { file: DriveFile }) {
         file={file}
         why={
           <>
-            The words of the document, without their looks.{' '}
+            Text only, without formatting.{' '}
             <button type="button" className="link" onClick={() => setWords(false)}>
               Show pages
             </button>

@@ -1,6 +1,6 @@
 import { type DragEvent, useState } from 'react'
 import { say } from '../../ui/dialogs/toast.tsx'
-import { move } from '../deeds.ts'
+import { move } from '../file-actions.ts'
 import type { DriveFile, Place } from '../../shared/drive/files.ts'
 import { droppedIn } from '../../shared/drive/uploads/dropped.ts'
 import { uploads } from '../../shared/drive/uploads/uploads.ts'

@@ -5,7 +5,7 @@ import type { DriveFile } from '../../shared/drive/files.ts'
 import type { Box } from './covered.ts'
 import { useMarquee } from './marquee.ts'
 import { type Wish, wishOf } from './list-keys.ts'
-import { Row, type RowDeeds, columns as columnClass, rowId } from './row.tsx'
+import { Row, type RowActions, columns as columnClass, rowId } from './row.tsx'
 import type { Selection } from './selection.ts'
 import { type Order, type Sort, orders } from './sort.ts'
 import { Tile } from './tile.tsx'
@@ -23,13 +23,13 @@ interface Props {
   onSort: (sort: Sort) => void
   selection: Selection
   renaming: string | null
-  deeds: RowDeeds
+  actions: RowActions
   onWish: (wish: Wish) => void
   /** The previous folder's rows are shown while these load. */
   stale: boolean
 }
 
-export function FileList({ label, files, view, sort, onSort, selection, renaming, deeds, onWish, stale }: Props) {
+export function FileList({ label, files, view, sort, onSort, selection, renaming, actions, onWish, stale }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const width = useWidth(scroller)
   const columns = view === 'list' ? 1 : Math.max(1, Math.floor((width - 16) / TILE_WIDTH_PX))
@@ -79,7 +79,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     isSelected: selection.selected.has(file.id),
     isCursor: file.id === selection.cursor,
     isRenaming: file.id === renaming,
-    deeds,
+    actions,
   })
   return (
     <div

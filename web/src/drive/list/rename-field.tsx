@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { sayError } from '../../ui/calls/errors.ts'
-import { rename } from '../deeds.ts'
+import { rename } from '../file-actions.ts'
 import type { DriveFile } from '../../shared/drive/files.ts'
 
 export function RenameField({ file, onDone }: { file: DriveFile; onDone: () => void }) {

@@ -13,12 +13,12 @@ import { modifiedOf } from './sort.ts'
 import { Thumbnail } from './thumbnail.tsx'
 
 /** The row actions: one object for all rows, to avoid re-renders. */
-export interface RowDeeds {
+export interface RowActions {
   may: 'view' | 'edit' | 'all'
   click(file: DriveFile, how: 'alone' | 'toggle' | 'range'): void
   /** The files dragged together with this one. */
   along(file: DriveFile): readonly DriveFile[]
-  actions(file: DriveFile): Parameters<typeof Actions>[0]['actions']
+  menuOf(file: DriveFile): Parameters<typeof Actions>[0]['actions']
   renamed(): void
 }
 
@@ -28,7 +28,7 @@ export interface RowProps {
   isSelected: boolean
   isCursor: boolean
   isRenaming: boolean
-  deeds: RowDeeds
+  actions: RowActions
 }
 
 export const rowId = (id: string): string => `row-${id}`
@@ -37,9 +37,9 @@ export const howOf = ({ shiftKey, ctrlKey, metaKey }: MouseEvent): 'alone' | 'to
   shiftKey ? 'range' : ctrlKey || metaKey ? 'toggle' : 'alone'
 
 /** The shared behavior of rows and tiles: selection, dragging and dropping. */
-export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
+export function useRow({ file, at, isSelected, isRenaming, actions }: RowProps) {
   const folder = file.kind === 'folder' ? { workspaceId: file.workspace_id, folderId: file.id } : null
-  const drop = useDrop(deeds.may === 'view' ? null : folder, file.name, deeds.may === 'all' ? 'all' : 'files')
+  const drop = useDrop(actions.may === 'view' ? null : folder, file.name, actions.may === 'all' ? 'all' : 'files')
   return {
     over: drop.over,
     props: {
@@ -47,10 +47,10 @@ export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
       id: rowId(file.id),
       'aria-rowindex': at + 2,
       'aria-selected': isSelected,
-      draggable: deeds.may === 'all' && !isRenaming,
-      onDragStart: (event: React.DragEvent) => dragging.start(event, deeds.along(file)),
+      draggable: actions.may === 'all' && !isRenaming,
+      onDragStart: (event: React.DragEvent) => dragging.start(event, actions.along(file)),
       onDragEnd: dragging.end,
-      onClick: (event: MouseEvent) => deeds.click(file, howOf(event)),
+      onClick: (event: MouseEvent) => actions.click(file, howOf(event)),
       ...drop.on,
     } as const,
   }
@@ -60,9 +60,9 @@ export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
 export function SelectBox({
   file,
   isSelected,
-  deeds,
+  actions,
   className,
-}: Pick<RowProps, 'file' | 'isSelected' | 'deeds'> & { className: string }) {
+}: Pick<RowProps, 'file' | 'isSelected' | 'actions'> & { className: string }) {
   return (
     <input
       type="checkbox"
@@ -73,7 +73,7 @@ export function SelectBox({
       className={className}
       onClick={(event) => {
         event.stopPropagation()
-        deeds.click(file, event.shiftKey ? 'range' : 'toggle')
+        actions.click(file, event.shiftKey ? 'range' : 'toggle')
       }}
     />
   )
@@ -82,7 +82,7 @@ export function SelectBox({
 const box = 'size-4 shrink-0'
 
 export const Row = memo(function Row(given: RowProps) {
-  const { file, isSelected, isCursor, isRenaming, deeds } = given
+  const { file, isSelected, isCursor, isRenaming, actions } = given
   const { over, props } = useRow(given)
   const shown = visible(file.name)
   return (
@@ -93,14 +93,14 @@ export const Row = memo(function Row(given: RowProps) {
       } ${isCursor ? 'shadow-[inset_3px_0_0_var(--color-ai)]' : ''}`}
     >
       <span role="gridcell" className="flex items-center">
-        <SelectBox file={file} isSelected={isSelected} deeds={deeds} className={box} />
+        <SelectBox file={file} isSelected={isSelected} actions={actions} className={box} />
       </span>
       <span role="gridcell" className="flex min-w-0 flex-1 items-center">
         {/* The icon and name are drag handles; the rest of the row starts a selection box. */}
         <span data-grip className={`flex min-w-0 items-center gap-2.5 ${isRenaming ? 'flex-1' : ''}`}>
           <Thumbnail file={file} icon={iconOf(file)} />
           {isRenaming ? (
-            <RenameField file={file} onDone={deeds.renamed} />
+            <RenameField file={file} onDone={actions.renamed} />
           ) : (
             <span className="flex min-w-0 flex-col">
               <FileName file={file} tabIndex={-1} />
@@ -122,7 +122,7 @@ export const Row = memo(function Row(given: RowProps) {
         {file.size_bytes === null ? '' : bytes(file.size_bytes)}
       </span>
       <span role="gridcell" className="flex" onClick={(event) => event.stopPropagation()}>
-        <Actions label={`More actions for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
+        <Actions label={`More actions for ${shown}`} actions={actions.menuOf(file)} tabIndex={-1} />
       </span>
     </div>
   )

@@ -105,7 +105,7 @@ function Give({ file }: { file: DriveFile }) {
         />
         <SelectField label="Access" value={access} onValue={setAccess} options={rights} />
         <Button type="submit" look="primary" pending={sending.pending} className="h-[2.375rem]!">
-          Share
+          Share {file.kind}
         </Button>
       </div>
       {others.length > 0 && (

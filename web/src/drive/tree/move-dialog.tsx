@@ -4,7 +4,7 @@ import { workspacesQuery } from '../../shared/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialogs/dialog.tsx'
 import { plural } from '../../ui/text/format.ts'
-import { move } from '../deeds.ts'
+import { move } from '../file-actions.ts'
 import type { DriveFile, Place } from '../../shared/drive/files.ts'
 import { FolderTree } from './folder-tree.tsx'
 

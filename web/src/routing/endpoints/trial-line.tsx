@@ -16,7 +16,9 @@ export function TrialLine({ trial }: { trial: Trial | null }) {
         </span>
       )}
       {trial?.state === 'done' && (
-        <span className="sr-only">{trial.result.ok ? 'The provider answers.' : 'The provider does not answer.'}</span>
+        <span className="sr-only">
+          {trial.result.ok ? 'The provider is working.' : 'The provider isn’t responding.'}
+        </span>
       )}
     </p>
   )

@@ -5,7 +5,7 @@ import type { Draft, Thread } from './thread/thread.ts'
 import { siblingsOf } from './thread/tree.ts'
 import { useShown } from './thread/use-thread.ts'
 import { type ListHandle, MessageList } from './messages/list.tsx'
-import { type MessageDeeds, MessageRow } from './messages/message.tsx'
+import { type MessageActions, MessageRow } from './messages/message.tsx'
 
 const FindBar = lazy(async () => ({ default: (await import('./find/find-bar.tsx')).FindBar }))
 
@@ -16,7 +16,7 @@ export function Said({
   thread,
   run,
   latest,
-  deeds,
+  actions,
   speakerOf,
   onAgain,
   finding,
@@ -26,7 +26,7 @@ export function Said({
   run: Run | null
   /** The newest run, including ended ones. */
   latest: Run | null
-  deeds: MessageDeeds
+  actions: MessageActions
   speakerOf: (message: Message) => string
   onAgain: (run: Run) => void
   finding: boolean
@@ -58,7 +58,7 @@ export function Said({
             {sending !== null && <Going draft={sending} />}
             {live.troubles.map((trouble) => (
               <p key={trouble} className="mx-auto max-w-[46rem] px-4 py-1 text-sm text-quiet">
-                Tools of a server are missing. {trouble}
+                Tools of an MCP server are unavailable. {trouble}
               </p>
             ))}
             <div className="mx-auto max-w-[46rem] px-4 py-3 empty:hidden sm:px-0">
@@ -74,7 +74,7 @@ export function Said({
             siblings={siblingsOf(following, message)}
             results={resultsFor(message)}
             run={run !== null && message.run_id === run.id ? run : null}
-            deeds={deeds}
+            actions={actions}
           />
         )}
       </MessageList>

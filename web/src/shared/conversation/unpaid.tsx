@@ -16,7 +16,7 @@ export const isUnpaid = (code: string | undefined): code is Code => CODES.includ
 /** Explains why a response couldn't be paid for, and offers a way out. */
 export function Unpaid({ code, message, onAgain }: { code: Code; message: string; onAgain: () => void }) {
   return (
-    <section aria-label="Not paid for" className="border border-ochre/45 bg-sheet px-4 py-3 text-sm">
+    <section aria-label="Payment required" className="border border-ochre/45 bg-sheet px-4 py-3 text-sm">
       {code === 'insufficient_credits' ? (
         <NoCredits />
       ) : (

@@ -155,7 +155,7 @@ function Lines({ lines, live }: { lines: readonly LogLine[]; live: boolean }) {
       }}
       className="max-h-[60dvh] min-h-24 overflow-auto border border-line border-t-keyline bg-sunk/50 py-2 font-mono text-[0.8125rem] leading-relaxed"
     >
-      {lines.length === 0 && <p className="px-4 text-quiet">{live ? 'Nothing yet …' : 'It put nothing out.'}</p>}
+      {lines.length === 0 && <p className="px-4 text-quiet">{live ? 'Waiting for output …' : 'No output.'}</p>}
       <ol>
         {lines.map(({ key, at, kind, text, chatId }, i) => (
           <li key={key} id={`L${i + 1}`} className={`flex gap-3 px-4 target:bg-ochre/22 ${looks[kind]}`}>

@@ -11,7 +11,11 @@ export function Broken({ error }: ErrorComponentProps) {
   return (
     <div className="mx-auto max-w-lg px-2 py-14" role="alert">
       <h1 className="font-serif text-2xl">This page can’t be shown</h1>
-      <p className="mt-2 text-quiet">{refused ? sayError(error) : 'Something in the app itself has failed.'}</p>
+      <p className="mt-2 text-quiet">
+        {refused
+          ? sayError(error)
+          : 'The app ran into an unexpected error. Try again, or send the error report to your administrator.'}
+      </p>
       {refused?.requestId && (
         <p className="mt-2 text-sm text-quiet">
           Request <code className="font-mono text-ink">{refused.requestId}</code>. The server log has more details.

@@ -22,7 +22,7 @@ export interface MessageChanges {
   mayRemember(run: Run): boolean
 }
 
-export interface MessageDeeds {
+export interface MessageActions {
   /** Null for viewers. */
   changes: MessageChanges | null
   /** Forks the chat at this message. */
@@ -37,13 +37,13 @@ export interface MessageRowProps {
   results: ReadonlyMap<string, ToolResult>
   /** The unfinished run, if this message belongs to it. */
   run: Run | null
-  deeds: MessageDeeds
+  actions: MessageActions
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
-  const { message, speaker, siblings, results, run, deeds } = props
+  const { message, speaker, siblings, results, run, actions } = props
   const { role, status, content, text, cost_usd, created_at } = message
-  const { changes } = deeds
+  const { changes } = actions
   const isPerson = role === 'user'
   const isWriting = status === 'in_progress' && run !== null
   return (
@@ -110,8 +110,8 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                   { label: 'Copy as Markdown', run: () => void navigator.clipboard.writeText(text) },
                   ...(changes && isPerson ? [{ label: 'Edit', run: () => changes.edit(message) }] : []),
                   ...(changes && role === 'assistant' ? [{ label: 'Retry', run: () => changes.again(message) }] : []),
-                  ...(text.trim() === '' ? [] : [{ label: 'Read aloud', run: () => deeds.readAloud(message) }]),
-                  { label: 'Fork from here', run: () => deeds.fork(message) },
+                  ...(text.trim() === '' ? [] : [{ label: 'Read aloud', run: () => actions.readAloud(message) }]),
+                  { label: 'Fork from here', run: () => actions.fork(message) },
                 ]}
               />
             </div>
