@@ -56,7 +56,7 @@ function Shown({ agent }: { agent: Agent }) {
   // There is room for the test chat next to the editor.
   const wide = useMedia('(min-width: 80rem)')
   const [unsaved, setUnsaved] = useState(false)
-  // Next to the editor, the test chat needs no tab of its own.
+  // The test chat is next to the editor, so it doesn't need a tab.
   const shown = wide && tab === 'try' ? 'setup' : tab
   const { id, name, status, version, description } = agent
   const role = place.workspace?.role

@@ -67,7 +67,6 @@ export function NewAgent({
         onValue={(next) => {
           const before = picked?.name ?? ''
           setKey(next)
-          // A name typed by the person is kept.
           if (name === before) setName(templates.find((one) => one.key === next)?.name ?? '')
         }}
         hint={picked?.description ?? 'Starts without instructions or tools.'}

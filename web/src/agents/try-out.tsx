@@ -169,7 +169,6 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
 
 type SendTest = (draft: Omit<Draft, 'id'>) => Promise<boolean>
 
-/** Sends messages of a test chat, starting with the first. */
 function useTestSending(thread: Thread, first: string) {
   const [refused, setRefused] = useState<string | null>(null)
   const fail = useCallback((error: unknown): void => setRefused(sayError(error)), [])
@@ -231,7 +230,6 @@ function useTestActions({
   )
 }
 
-/** The message field of the test chat. Enter sends; Escape stops the response. */
 function Write({
   draft,
   onDraft,

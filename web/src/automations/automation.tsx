@@ -38,7 +38,6 @@ const overlaps: Record<Automation['overlap'], string> = {
   allow: 'Run both',
 }
 
-/** The page of an automation: schedule, action and runs. */
 export function AutomationPage() {
   const { id } = useParams({ from: '/shell/automations/$id' })
   const { data: automation, error, refetch } = useQuery(automationQuery(id))

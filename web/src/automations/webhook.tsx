@@ -65,7 +65,6 @@ export function Webhook({ automation: { id, name }, mayRotate }: { automation: A
   )
 }
 
-/** Shows the new token and secret, once, with a working example. */
 export function ShownSecrets({ id, secrets, onDone }: { id: string; secrets: Secrets; onDone: () => void }) {
   return (
     <Dialog

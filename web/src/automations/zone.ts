@@ -1,4 +1,3 @@
-/** The current local time in a time zone. */
 export interface WallTime {
   year: number
   /** 1 to 12. */
@@ -49,7 +48,6 @@ export const clockIn = (time: string, timeZone: string): string =>
     new Date(time),
   )
 
-/** Describes a clock change before a run; null if there is none. */
 export function saysClockChange(minutes: number, timeZone: string): string | null {
   if (minutes === 0) return null
   const size = Math.abs(minutes) === 60 ? 'an hour' : `${Math.abs(minutes)} minutes`

@@ -34,7 +34,6 @@ export function ChatPage() {
   return <LoadedChat key={id} id={id} />
 }
 
-/** Loads the chat. Its first message is sent meanwhile. */
 function LoadedChat({ id }: { id: string }) {
   const thread = useThread(id)
   const chat = useTold(thread, (state) => state.chat)
@@ -142,7 +141,6 @@ function Conversation({
   )
 }
 
-/** The composer with the choice of agent and model. */
 function MessageField({
   thread,
   chat,
@@ -159,7 +157,6 @@ function MessageField({
   /** Undefined while loading; null if the person isn't a member. */
   workspaceId: string | null | undefined
   model: ChatModel
-  /** The unfinished run. */
   runId: string | null
   sending: Sending
   returned: Written | null

@@ -37,7 +37,6 @@ export const chatModelQuery = (chat: Chat | null) =>
     enabled: chat !== null,
   })
 
-/** The agent; null: the person can't view it. */
 export const agentQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['agent', id],

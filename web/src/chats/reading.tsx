@@ -16,7 +16,6 @@ export function Reading({
 }: {
   chat: Chat
   rights: ChatRights
-  /** The chat's workspace, if the person is a member. */
   place: Workspace | null
   refused: string | null
   onRestored: () => void

@@ -7,7 +7,6 @@ import { readAloud } from '../shared/conversation/voice/read-aloud.ts'
 import { useAccount } from '../shared/session.ts'
 import type { Sending } from './use-sending.ts'
 
-/** What the buttons of a message do. Viewers can only fork and listen. */
 export function useMessageActions({
   thread,
   sending: { send, fail },

@@ -7,7 +7,6 @@ import { sayError } from '../ui/calls/errors.ts'
 import { contentOf } from './composer/content.ts'
 
 export interface Sending {
-  /** Sends a message; resolves with whether it was accepted. */
   send: (draft: Draft) => Promise<boolean>
   /** The last error, shown at the composer. */
   refused: string | null

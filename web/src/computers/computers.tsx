@@ -12,7 +12,6 @@ import { type Computer, type Driver, computersQuery, driversQuery, probeQuery } 
 import { LastSeen, State } from './state.tsx'
 import { capabilityWords, size, systemOf } from './words.ts'
 
-/** The computers available to the person: their own, their workspaces', and shared ones. */
 export function Computers() {
   const { data: computers, error, refetch } = useQuery(computersQuery)
   const { data: workspaces } = useQuery(workspacesQuery)

@@ -27,7 +27,6 @@ export function LastSeen({ computer: { connection, last_seen_at } }: { computer:
   )
 }
 
-/** Explains why something isn't available. */
 export function Reason({ standing }: { standing: Standing }) {
   return standing.ready ? null : (
     <p role="status" className="border border-line border-l-ochre border-l-2 bg-sheet px-4 py-3 text-sm text-quiet">

@@ -1,4 +1,3 @@
-/** Shared texts about computers. */
 import type { Tone } from '../ui/page.tsx'
 import type { Capability, Computer } from './queries.ts'
 

@@ -1,4 +1,3 @@
-/** Monospaced text in a scrolling frame. */
 export const Code = ({ label, children }: { label: string; children: string }) => (
   <pre
     tabIndex={0}

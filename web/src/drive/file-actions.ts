@@ -90,7 +90,6 @@ export async function rename(file: DriveFile, name: string): Promise<void> {
   }))
 }
 
-/** Downloads a file, or a folder as a ZIP. */
 export function download({ id, kind, name }: DriveFile): void {
   const link = document.createElement('a')
   link.href = kind === 'folder' ? `/v1/drive/files/${id}/archive` : `/v1/drive/files/${id}?disposition=attachment`

@@ -24,7 +24,6 @@ interface Props {
   place: Place
   name: string
   may: 'view' | 'edit' | 'all'
-  /** The parent folder; null at the root. */
   up: (() => void) | null
   sort: Sort
   view: 'list' | 'grid'
@@ -125,7 +124,6 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
   )
 }
 
-/** The entries of the menu for these files, by what the person can do in the folder. */
 function actionsFor(
   files: readonly DriveFile[],
   may: Props['may'],

@@ -6,7 +6,6 @@ import { Icon } from '../ui/icons.tsx'
 import type { Place } from '../shared/drive/files.ts'
 import { FolderTree } from './tree/folder-tree.tsx'
 
-/** The drive's layout: the folder tree on wide screens, and the open folder or file. */
 export function Frame({
   current,
   open = [],

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Empty } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
 
-/** Not found or no access: the server doesn't tell which. */
+/** The server doesn't distinguish between not found and no access. */
 export function GoneOrNotYours({ what }: { what: string }) {
   return (
     <div className="mx-auto max-w-3xl px-4 pt-8 sm:px-8">

@@ -55,7 +55,6 @@ export const linesQuery = (file: DriveFile, limit: number) =>
     queryFn: () => uk.drive.content({ id: file.id, limit }),
   })
 
-/** The download path of a file. */
 export const bytesAt = (id: string, more: { version?: number; disposition?: 'attachment' } = {}): string => {
   const query = new URLSearchParams(Object.entries(more).map(([name, value]) => [name, String(value)]))
   return `/v1/drive/files/${id}${query.size > 0 ? `?${query.toString()}` : ''}`

@@ -3,7 +3,6 @@ import type { Action } from '../ui/dialogs/menu.tsx'
 import { bytes, plural } from '../ui/text/format.ts'
 import type { DriveFile } from '../shared/drive/files.ts'
 
-/** The number of selected files with actions; without a selection, the total. */
 export function SelectionBar({
   chosen,
   total,

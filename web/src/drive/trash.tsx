@@ -26,7 +26,7 @@ const KEPT_DAYS = 30
 const daysLeft = (trashedAt: string, now: number = Date.now()): number =>
   Math.max(0, Math.ceil(KEPT_DAYS - (now - Date.parse(trashedAt)) / 86_400_000))
 
-/** The file may have been deleted by another user or the server in the meantime. */
+/** Another user or the server may have deleted the file in the meantime. */
 async function goForGood(id: string): Promise<void> {
   await uk.drive.permanent_delete({ id }).catch((error: unknown) => {
     if (refusal(error)?.status !== 404) throw error

@@ -3,7 +3,7 @@ import type { DriveFile, Place } from '../shared/drive/files.ts'
 import type { Wish } from './list/list-keys.ts'
 import { all, click, keep, marked, nothing, step } from './list/selection.ts'
 
-/** The selected files of a folder. It is cleared in another folder, and drops files that are gone. */
+/** The selection is cleared in another folder and drops deleted files. */
 export function useSelection(place: Place, files: readonly DriveFile[]) {
   const [lastSelection, setSelection] = useState(nothing)
   const ids = useMemo(() => files.map(({ id }) => id), [files])
@@ -14,7 +14,6 @@ export function useSelection(place: Place, files: readonly DriveFile[]) {
   latest.current = { ids, selection, chosen }
   const beforeMark = useRef<ReadonlySet<string>>(new Set())
 
-  /** Returns whether the wish is about the selection. */
   const change = (wish: Wish): boolean => {
     switch (wish.is) {
       case 'go': {

@@ -1,4 +1,3 @@
-/** The search parameters of a folder's address. */
 export interface DriveSearch {
   /** At the root: the workspace. */
   workspace?: string
@@ -32,7 +31,6 @@ export const fileIn = ({ panel, version, line }: Record<string, unknown>): FileS
 })
 
 const LAST = 'uk-drive-workspace'
-/** The workspace last opened in this browser. */
 export const lastWorkspace = {
   get: (): string | null => localStorage.getItem(LAST),
   set: (id: string): void => localStorage.setItem(LAST, id),

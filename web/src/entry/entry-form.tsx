@@ -7,7 +7,6 @@ interface Props {
   title: string
   about: ReactNode
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** Fields that show their own errors. */
   fields: readonly string[]
   verb: string
   onSend: () => void

@@ -1,4 +1,3 @@
-/** The picture on the sign-in pages: a sun, a sky and the sea in five layers. */
 const WIDTH = 640
 const HEIGHT = 960
 

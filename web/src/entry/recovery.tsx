@@ -12,7 +12,6 @@ import { EntryForm } from './entry-form.tsx'
  */
 const tokenInAddress = (): string | null => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null
 
-/** Password recovery: requests the email, and handles the link in it. */
 export function Recovery() {
   const [token, setToken] = useState(tokenInAddress)
   useEffect(() => {

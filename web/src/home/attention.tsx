@@ -10,7 +10,6 @@ import { type Send, useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { type Going, goingQuery, runningOperationsQuery } from './queries.ts'
 
-/** Pending decisions and running work. Renders nothing if there is none. */
 export function Attention() {
   const { data: going = [] } = useQuery(goingQuery)
   const { data: operations = [] } = useQuery(runningOperationsQuery)

@@ -103,7 +103,6 @@ function CheckRow({ check: { name, status, message, advice } }: { check: Check }
   )
 }
 
-/** Renders commands between backticks as code. */
 const withCode = (words: string): ReactNode =>
   words.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))
 

@@ -182,7 +182,6 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
   )
 }
 
-/** The page of an invitation that can't be accepted, with the reason. */
 function Closed({ title, children }: { title: string; children: ReactNode }) {
   const navigate = useNavigate()
   return (

@@ -30,7 +30,6 @@ export function Invitations() {
   )
 }
 
-/** Accepts with the token from the link, or one that was passed on. */
 function ByToken() {
   const [token, setToken] = useState(keptToken() ?? '')
   const [accepted, setAccepted] = useState(false)

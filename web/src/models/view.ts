@@ -1,4 +1,3 @@
-/** The filters of the model list, kept in the address. */
 export interface ModelsView {
   q?: string
   status?: 'failing' | 'no_provider' | 'all'
@@ -10,7 +9,6 @@ export interface ModelsView {
 const statuses = ['failing', 'no_provider', 'all'] as const
 const sorts = ['price', 'context_length', 'capability_index', 'created_at'] as const
 
-/** Parses the address; ignores invalid values. */
 export function modelsIn(search: Record<string, unknown>): ModelsView {
   const status = statuses.find((one) => one === search.status)
   const sort = sorts.find((one) => one === search.sort)

@@ -8,7 +8,6 @@ import { browsersQuery, preferencesQuery } from './queries.ts'
 import { ThisBrowser } from './this-browser.tsx'
 import { useIsSaving } from './wish.ts'
 
-/** Every notification email links to this page. */
 export function Notifications() {
   const { data, error, refetch } = useQuery(preferencesQuery)
   const { data: browsers } = useQuery(browsersQuery)

@@ -9,7 +9,6 @@ export const preferencesQuery = queryOptions({
   queryFn: () => uk.notifications.preferences(),
 })
 
-/** The browsers subscribed to push notifications. */
 export const browsersQuery = queryOptions({
   queryKey: ['push-subscriptions'],
   queryFn: () => everyRow(uk.notifications.push_subscriptions({ limit: 100 })),

@@ -10,7 +10,6 @@ import { canPush, ownSubscription, startPushes, stopPushes } from '../shared/ser
 
 const again = () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey })
 
-/** Push notifications in the current browser. */
 export function ThisBrowser() {
   const { data: browsers } = useQuery(browsersQuery)
   const start = useSend(startPushes, async () => {

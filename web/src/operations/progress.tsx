@@ -1,6 +1,5 @@
 import { Progress as Base } from '@base-ui/react/progress'
 
-/** The progress, if the operation reports it. */
 export function Progress({ value, name }: { value: number | null; name: string }) {
   const percent = value === null ? null : Math.round(value * 100)
   return (

@@ -10,7 +10,6 @@ import { RouteList } from './route-list.tsx'
 import { anyWish, callOf } from './wish.ts'
 import { WishFields } from './wish-fields.tsx'
 
-/** Previews the routing of a request while the person types. */
 export function Preview() {
   const [wish, setWish] = useDraft(
     'routing preview',

@@ -1,4 +1,3 @@
-/** The routes of the developer tools. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { filtersIn } from '../developer/requests/filters.ts'
 import { deliveriesIn } from '../developer/webhooks/view.ts'

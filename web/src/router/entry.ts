@@ -1,4 +1,3 @@
-/** The routes for signed-out users, and the root route. */
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../shared/api.ts'
 import { sessionQuery } from '../shared/session.ts'
@@ -25,7 +24,6 @@ const entering = ({ next }: Record<string, unknown>): Entering => ({
 const entry = createRoute({
   getParentRoute: () => root,
   id: 'entry',
-  // Signed-in users skip these pages.
   beforeLoad: async ({ search }) => {
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })

@@ -1,4 +1,3 @@
-/** The layout route of all pages for signed-in users. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../shared/api.ts'
 import { keptToken } from '../shared/invitations/token.ts'

@@ -20,7 +20,7 @@ export function Password() {
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
   })
   const { send, pending, at, rest, code } = changing
-  // The current password is wrong, whichever field the error names.
+  // The error is about the current password, even if it names another field.
   const wrong = code === 'invalid_credentials' ? 'Your current password is wrong.' : null
   return (
     <Section title="Password" about="Changing your password ends all other sessions. API keys keep working.">

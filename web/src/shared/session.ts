@@ -1,7 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Account, type Workspace, everyRow, isSignedOut, queryClient, uk } from './api.ts'
 
-/** The signed-in account, or null. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async () => {

@@ -113,7 +113,6 @@ export function ShareDialog({
   )
 }
 
-/** The people with access, and the removal of their access. */
 function Shares({ type, id }: { type: keyof typeof kinds; id: string }) {
   const { data: shares, error, refetch } = useQuery(sharesQuery(type, id))
   const revoking = useSend(uk.shares.revoke, () => refreshShares(id))

@@ -6,10 +6,9 @@ type Event = Awaited<ReturnType<typeof uk.realtime.subscribe>> extends AsyncIter
 export type Change = Extract<Event, { event: 'change' }>['data']
 
 /**
- * What a listener receives for its channels. `begun`: changes arrive from now on, and earlier reads may be stale;
- * `missed`: some changes were missed, and it's unknown which; `revoked`: a channel can't be read (any longer); `lost`:
- * the connection dropped; `again`: it is back, and missed changes are replayed first, after a break (`broke`) or a
- * planned close by the server.
+ * Events for the listener of a channel. `begun`: changes arrive from now on, and earlier reads may be stale; `missed`:
+ * unknown changes were missed; `revoked`: the channel can't be read; `lost`: the connection dropped; `again`: it is
+ * back and replays missed changes, after a break (`broke`) or a planned close by the server.
  */
 export type Heard =
   | { event: 'change'; change: Change }

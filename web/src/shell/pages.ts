@@ -1,7 +1,6 @@
 import type { IconName } from '../ui/icons.tsx'
 
 interface Place {
-  /** The path below `/app`. */
   to: string
   label: string
   icon: IconName

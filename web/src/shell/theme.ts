@@ -32,7 +32,7 @@ export function saveTheme(theme: Theme): void {
     .catch((error: unknown) => say(`The theme was changed only in this browser. ${sayError(error)}`))
 }
 
-/** Applies the account's theme on a device without a theme of its own. */
+/** Applies the account's theme if this device has none. */
 export async function adoptTheme(): Promise<void> {
   if (present() !== 'system') return
   const settings = await uk.settings.get().catch(() => null)

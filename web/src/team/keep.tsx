@@ -107,7 +107,7 @@ function Rename({ workspace: { id, name }, ...opened }: OfWorkspace) {
 function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace & { others: readonly Member[] }) {
   const { id: own } = useAccount()
   const [chosen, setChosen] = useState('')
-  // If the chosen member left, nobody is preselected in their place.
+  // If the chosen member left, no other member is preselected.
   const to = chosen === '' ? others[0] : others.find(({ user_id }) => user_id === chosen)
   const sending = useSend(
     async (memberId: string) => {

@@ -11,7 +11,6 @@ import { useSend } from '../ui/calls/send.ts'
 import { ModelsField } from './models-field.tsx'
 import { modelsIn } from './models-in.ts'
 
-/** The models allowed in this workspace, and the keys that can call them. */
 export function Rules({ workspace }: { workspace: Workspace }) {
   const { allowed_models, keys } = workspace
   return (

@@ -132,7 +132,7 @@ function Figures({
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
   const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
-  // The data may still be of the previous view; unknown names are shown as they are.
+  // While loading, the data is from the previous view; unknown names are shown unchanged.
   const parts = usage.series.map((row) => ({ day: row.day, name: names.get(row.name) ?? row.name, value: of(row) }))
   const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
   return (

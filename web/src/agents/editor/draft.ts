@@ -53,7 +53,6 @@ function schemaOf(words: string): AgentChanges['output_schema'] {
   }
 }
 
-/** The changed fields; null if there are none. */
 export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null {
   const kept = draftOf(agent)
   const same = (field: keyof AgentDraft): boolean => JSON.stringify(kept[field]) === JSON.stringify(draft[field])

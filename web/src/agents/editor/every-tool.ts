@@ -1,6 +1,5 @@
 import { contracts } from '#modules/contracts.ts'
 
-/** The names of all tools. Every endpoint is a tool. */
 export async function everyTool(): Promise<string[]> {
   const areas = await Promise.all(
     Object.entries(contracts).map(async ([area, load]) =>

@@ -2,7 +2,6 @@ import { Button } from '../../ui/button.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import type { AgentEditing } from './use-agent-draft.ts'
 
-/** Fields that show their own errors. */
 const FIELDS = [
   'name',
   'description',
@@ -17,13 +16,11 @@ const FIELDS = [
   'output_schema',
 ]
 
-/** Shown while there are unsaved changes: saves or discards them. */
 export function SaveBar({
   editing: { sending, isOutdated, discard },
   version,
 }: {
   editing: AgentEditing
-  /** The agent's current version on the server. */
   version: number
 }) {
   return (

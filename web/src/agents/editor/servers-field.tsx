@@ -10,8 +10,8 @@ import type { Agent } from '../../shared/agents/queries.ts'
 import { givenServer } from './draft.ts'
 
 /**
- * MCP servers. Adding one is saved at once: its key is sent to the server and never kept here. Removing one takes
- * effect when the agent is saved.
+ * Adding a server saves the agent at once, because its key is never kept here. Removing one takes effect with the next
+ * save.
  */
 export function ServersField({
   servers,

@@ -144,7 +144,6 @@ function PolicySelect({
   )
 }
 
-/** Any endpoint can be added as a tool by name. */
 function AnotherTool({ tools, onTools }: { tools: Tools; onTools: (tools: Tools) => void }) {
   const id = useId()
   const [name, setName] = useState('')

@@ -18,7 +18,6 @@ export interface AgentEditing {
   sending: Send<{ id: string } & AgentChanges, Agent>
   set: SetField
   save: () => void
-  /** Drops the draft and shows the agent as saved last. */
   discard: () => void
 }
 

@@ -5,7 +5,6 @@ import { AreaField } from '../../ui/area-field.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import type { AutomationDraft } from './draft.ts'
 
-/** Selects the action: an agent with a prompt, or a command on a computer. */
 export function ActionFields({
   draft,
   set,
@@ -48,7 +47,6 @@ function ByAgent({ draft, set, at }: Props) {
   const rows = (chats.data?.pages.flatMap((page) => page.rows) ?? []).filter(
     ({ workspace_id }) => workspace_id === draft.workspace_id,
   )
-  // Keeps the current choice visible even if it isn't in the loaded list.
   const isElsewhere = draft.agent_id !== '' && agents !== undefined && !agents.some(({ id }) => id === draft.agent_id)
   const isEarlier = draft.chat_id !== '' && !rows.some(({ id }) => id === draft.chat_id)
   return (

@@ -11,7 +11,6 @@ import { WhenFields } from './when-fields.tsx'
 
 type Made = Awaited<ReturnType<typeof uk.automations.create>>
 
-/** Fields that show their own errors. */
 const shown = [
   'name',
   'workspace_id',
@@ -35,7 +34,6 @@ export function AutomationDialog({
   onOpen,
   onDone,
 }: {
-  /** The automation being edited; null when creating one. */
   before: Automation | null
   workspaces: readonly Workspace[]
   agentId?: string

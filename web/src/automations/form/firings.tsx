@@ -5,7 +5,6 @@ import { useSettled } from '../../ui/typing/settled.ts'
 import { type Firing, firingsQuery } from '../queries.ts'
 import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
 
-/** Previews the next runs of a schedule, computed by the server. */
 export function Firings({ schedule, timeZone }: { schedule: string; timeZone: string }) {
   const asked = useSettled({ schedule, timeZone }, 250)
   const { data, error, refetch, isPlaceholderData } = useQuery({

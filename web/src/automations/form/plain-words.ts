@@ -62,7 +62,6 @@ export function understand(words: string, now: WallTime): Understood {
   }
 }
 
-/** The text. Understood parts are removed step by step. */
 class Text {
   #words: string
   constructor(words: string) {
@@ -79,7 +78,6 @@ class Text {
   get isEmpty(): boolean {
     return this.#words.trim() === ''
   }
-  /** The remaining words, without filler words. */
   get left(): string {
     return this.#words
       .replaceAll(/\b(every|each|at|on|the|and|of|a|an|in|once|please|run|fire|it|day)\b/g, ' ')
@@ -124,7 +122,6 @@ function timeOf(words: string): Time {
   return { hour, minute }
 }
 
-/** The times of day, each optionally preceded by `at`. */
 function timesIn(text: Text): Time[] {
   const found = text.take(`(?:at )?(${clock}(?:(?: and| at| and at)? ${clock})*)`)
   if (!found) return []

@@ -42,7 +42,6 @@ export const fileNameOf = ({ kind, language }: Artefact): string => {
   return `artefact.${/^[\w-]{1,12}$/.test(end) ? end : 'txt'}`
 }
 
-/** The page for the frame; an SVG is centered in it. */
 export const pageOf = ({ kind, text }: Artefact): string =>
   kind === 'svg'
     ? `<!doctype html><meta charset="utf-8"><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}svg{max-width:100%;max-height:100%}</style>${text}`

@@ -24,9 +24,9 @@ const NO_PLACE: Attached['state'] = { is: 'failed', why: 'Files can’t be attac
 export type FilesGoTo = string | null | undefined
 
 /**
- * Dropped, pasted or chosen files. They are uploaded to the workspace's drive as soon as it is known, except in
- * temporary chats. When the chat changes between temporary and permanent, or its workspace changes, files are sent
- * again the other way, so nothing of a temporary chat stays in the drive.
+ * Dropped, pasted or chosen files are uploaded to the workspace's drive, except in temporary chats. If the chat becomes
+ * temporary or permanent, or its workspace changes, files are sent again, so nothing of a temporary chat stays in the
+ * drive.
  */
 export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])

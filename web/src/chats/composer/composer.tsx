@@ -30,7 +30,6 @@ export function Composer({
   draft: string
   onDraft: (text: string) => void
   onSend: (written: Written) => Promise<boolean>
-  /** Stops the run; null if nothing can be stopped. */
   onStop: (() => void) | null
   sending: boolean
   error: string | null

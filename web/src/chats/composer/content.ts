@@ -4,7 +4,6 @@ import type { Draft } from '../../shared/conversation/thread/thread.ts'
 type Content = Draft['content']
 type Given = Exclude<Content, string>[number]
 
-/** The content of a message for the server. */
 export function contentOf({ text, files }: Written): Content {
   const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
     if (state.is !== 'there') return []

@@ -38,7 +38,6 @@ export function Foot({
   refused: string | null
   queued: number
   isLost: boolean
-  /** Whether a model is chosen, or the server has a default. */
   hasModel: boolean
   tools: ReactNode
 }) {

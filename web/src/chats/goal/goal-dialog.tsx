@@ -15,7 +15,6 @@ export function GoalDialog({
   onChange,
 }: {
   chatId: string
-  /** The goal to continue; null: a new one. */
   goal: Goal | null
   open: boolean
   onOpen: (open: boolean) => void

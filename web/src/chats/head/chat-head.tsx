@@ -115,7 +115,6 @@ export function ChatHead({
   )
 }
 
-/** The chat's title; a click edits it. */
 function Title({
   title,
   typed,
@@ -123,7 +122,6 @@ function Title({
   onRename,
 }: {
   title: string
-  /** The new title while it is edited. */
   typed: string | null
   /** Null: the person can't rename the chat. */
   onTyped: ((typed: string | null) => void) | null

@@ -7,7 +7,6 @@ import type { ChatRights } from '../chat-rights.ts'
 import { pinnedQuery } from '../queries.ts'
 import type { Copying } from './copy-dialog.tsx'
 
-/** The entries of the chat's menu, by the person's permissions and the chat's state. */
 export function useChatActions({
   chat: { id, status, temporary },
   isMember,
@@ -20,7 +19,6 @@ export function useChatActions({
   isMember: boolean
   rights: ChatRights
   mayShare: boolean
-  /** Reports the result of a call and reloads the chat. */
   change: (call: Promise<unknown>, done: string) => void
   open: {
     find: () => void

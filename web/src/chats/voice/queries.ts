@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../../shared/api.ts'
 
-/** The transcription model: the first available one; a simulated one only if there is no other. */
+/** The first available transcription model; simulated models come last. */
 export const listenerQuery = queryOptions({
   queryKey: ['models', 'transcription'],
   queryFn: async () => {

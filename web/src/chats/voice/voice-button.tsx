@@ -5,7 +5,6 @@ import { IconButton } from '../../ui/button.tsx'
 import { listenerQuery } from './queries.ts'
 import { type Recording, endingOf, record, sayFailure } from './recording.ts'
 
-/** Records a message and inserts its transcript, to be reviewed before sending. */
 export function VoiceButton({
   workspaceId,
   onWords,

@@ -17,7 +17,6 @@ const driverWords: Record<string, string> = {
 
 interface ComputerDraft {
   name: string
-  /** Empty: the person. */
   workspaceId: string
   /** Empty: the first available one. */
   driver: string
@@ -59,7 +58,6 @@ const requestOf = (draft: ComputerDraft, driver: string): Parameters<typeof uk.c
   ...(draft.snapshot !== '' && { from_snapshot: draft.snapshot }),
 })
 
-/** Fields that show their own errors. */
 const FIELDS = [
   'name',
   'workspace_id',
@@ -89,7 +87,6 @@ export function CreateComputer({
   workspaces: readonly Workspace[]
   open: boolean
   onOpen: (open: boolean) => void
-  /** The snapshot to restore. */
   from?: string
 }) {
   const [draft, setDraft] = useState(() => newDraft(from))
@@ -158,7 +155,6 @@ export function CreateComputer({
 
 const driverName = ({ driver }: Driver): string => driverWords[driver] ?? driver
 
-/** The type of computer, its image and its network. */
 function DriverFields({
   draft,
   set,

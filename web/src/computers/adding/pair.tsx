@@ -14,7 +14,6 @@ import { type Pairing, refreshComputers } from '../queries.ts'
 const Qr = lazy(async () => ({ default: (await import('./qr.tsx')).Qr }))
 const LOOK_MS = 2_000
 
-/** Creates a pairing token, shows the command for the machine, and waits until it connects. */
 export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const [name, setName] = useState('')
@@ -64,7 +63,6 @@ export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) 
   )
 }
 
-/** Shows the command until the machine has connected. */
 function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leave: () => void }) {
   const navigate = useNavigate()
   const { data } = useQuery({

@@ -4,7 +4,6 @@ import { Ago } from '../../ui/text/time.tsx'
 import { size, type Standing } from '../words.ts'
 import { MOST_EDITED, type Row, downloadOf } from './queries.ts'
 
-/** What a dialog does to a file. */
 export type FileAction = 'edit' | 'rename' | 'remove' | 'to-drive'
 
 export function FileRow({

@@ -17,7 +17,6 @@ import { type Row, folderQuery, refreshFolder, startQuery } from './queries.ts'
 import { Tray } from './tray.tsx'
 import { begin } from './uploads.ts'
 
-/** A file browser, starting in the home folder or the first allowed folder. */
 export function Files({ computer }: { computer: Computer }) {
   const { path } = useSearch({ strict: false })
   const { data: start, error, refetch } = useQuery({ ...startQuery(computer.id), enabled: path === undefined })

@@ -36,7 +36,6 @@ export const folderQuery = (id: string, path: string) =>
 export const refreshFolder = (id: string, path: string): Promise<void> =>
   queryClient.invalidateQueries({ queryKey: ['computer-files', id, path] })
 
-/** The download path of a file, or of a folder as an archive. */
 export const downloadOf = (id: string, { path, type }: Row): string =>
   `/v1/computers/${id}/fs/download?${new URLSearchParams({ path, ...(type === 'folder' && { archive: 'zip' }) })}`
 

@@ -127,7 +127,6 @@ function Grant({
 }: {
   exposure: Exposure
   name: string
-  /** What the machine itself allows. */
   allows: readonly Capability[]
   /** Null: the person doesn't manage this computer. */
   onEdit: (() => void) | null
@@ -186,7 +185,6 @@ function ShareComputer({
   onOpen,
 }: {
   computer: Computer
-  /** The access being edited; null: new. */
   before: Exposure | null
   places: readonly (readonly [id: string, name: string])[]
   open: boolean

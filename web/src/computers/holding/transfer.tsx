@@ -14,7 +14,6 @@ import { type Computer, refreshComputers } from '../queries.ts'
 const about =
   'All shared access ends immediately, including yours unless you’re a member of the new owner’s workspace. Local model mappings are removed.'
 
-/** Transfers a computer to one of the person's workspaces, or to another user. */
 export function Transfer({ computer: { id, name, owner } }: { computer: Computer }) {
   const [open, setOpen] = useState(false)
   const [picked, setPicked] = useState('')

@@ -7,7 +7,6 @@ export type Install = Awaited<ReturnType<typeof uk.computers.local_operations>>[
 
 const GOING_MS = 1_000
 const RESTING_MS = 15_000
-/** The number of installations shown, including ended ones. */
 const SHOWN = 10
 
 export const isGoing = ({ status }: Pick<Install, 'status'>): boolean => status === 'queued' || status === 'running'

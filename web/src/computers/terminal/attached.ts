@@ -8,16 +8,13 @@ export type LineState =
   /** The connection was lost; a reconnect is running. */
   | { type: 'lost' }
   | { type: 'ended'; exitCode: number | null; signal: string | null }
-  /** No more attempts. */
   | { type: 'refused'; why: string }
 
 export interface Heard {
   state(state: LineState): void
-  /** Clears and redraws the screen. */
   snapshot(data: string): void
   bytes(bytes: Uint8Array): void
   resize(cols: number, rows: number): void
-  /** The number of lost output bytes. */
   gap(bytes: number): void
 }
 
@@ -32,7 +29,7 @@ const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
 /** The buffer limit for output. Beyond it, output is dropped and the screen requested again. */
 const MOST_UNDRAWN = 4_194_304
-/** Up to 32,768 bytes per message; a character has at most three bytes per code unit. */
+/** Keeps messages below 32,768 bytes: a UTF-16 code unit takes up to three bytes. */
 const MOST_TYPED = 10_000
 const CLOSED = { ended: 1000, gone: 4404, noRight: 1008 }
 
@@ -78,7 +75,6 @@ export class Attached {
     this.#send({ type: 'resize', cols, rows })
   }
 
-  /** Acknowledges drawn bytes. */
   drawn(bytes: number): void {
     this.#undrawn -= bytes
     if (!this.#behind || this.#undrawn > 0) return

@@ -10,7 +10,6 @@ export type Key = 'escape' | 'tab' | 'up' | 'down' | 'left' | 'right'
 
 export type ToFrame =
   | { type: 'look'; look: Look }
-  /** Clears and redraws the screen. */
   | { type: 'snapshot'; data: string }
   | { type: 'bytes'; bytes: Uint8Array }
   /** The terminal's size, set by one of its users. */
@@ -24,11 +23,9 @@ export type FromFrame =
   | { type: 'input'; data: string }
   /** The size that fits, once someone uses the terminal here. */
   | { type: 'resize'; cols: number; rows: number }
-  /** Acknowledges drawn bytes. */
   | { type: 'written'; bytes: number }
   | { type: 'bell' }
   | { type: 'title'; title: string }
   | { type: 'copy'; text: string }
   | { type: 'found'; found: boolean }
-  /** A shortcut for the page. */
   | { type: 'shortcut'; name: 'find' | 'next' | 'previous' }

@@ -131,7 +131,6 @@ function focusOn(frame: HTMLIFrameElement | null, ask: (message: ToFrame) => voi
   ask({ type: 'focus' })
 }
 
-/** The control character of a key, if it has one. */
 const controlOf = (data: string): string =>
   /^[a-z@[\\\]^_ ]$/i.test(data) ? String.fromCharCode(data.toUpperCase().charCodeAt(0) & 31) : data
 

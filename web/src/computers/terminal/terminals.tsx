@@ -59,7 +59,6 @@ export function Terminals({ computer: { id, name } }: { computer: Computer }) {
     </Button>
   )
   const refused = <Refused>{opening.rest()}</Refused>
-  // The newest running terminal, unless one is selected.
   const current =
     terminals.find((one) => one.terminal_id === wanted) ??
     (wanted === undefined ? (terminals.find(({ status }) => status === 'open') ?? terminals[0]) : undefined)
@@ -205,7 +204,7 @@ function CloseTerminal({
   )
 }
 
-/** Terminals that were shown before, which stay mounted so that their bell is noticed, and those that rang since. */
+/** Shown terminals stay mounted, so that their bell is noticed. */
 function useShownTerminals(here: string | undefined) {
   const [shown, setShown] = useState<ReadonlySet<string>>(new Set())
   const [rang, setRang] = useState<ReadonlySet<string>>(new Set())

@@ -5,7 +5,6 @@ import { number } from '../../ui/text/format.ts'
 import { Code } from '../code.tsx'
 import type { Answer } from './use-answer.ts'
 
-/** The response: status, timing, headers, and the streaming body. */
 export function AnswerView({ answer, going }: { answer: Answer | null; going: boolean }) {
   if (answer === null) return going ? <p className="mt-6 text-sm text-quiet">Waiting for the response …</p> : null
   const { status, headers, requestId, body, headMs, tookMs, broken } = answer

@@ -7,7 +7,6 @@ import { DeveloperPage } from '../frame.tsx'
 import { type Operation, operationsQuery } from './operations.ts'
 import { Trial } from './trial.tsx'
 
-/** A form for every endpoint of this server. */
 export function Playground() {
   const { op } = useSearch({ from: '/shell/developer/playground' })
   const { data: operations, error, refetch } = useQuery(operationsQuery)

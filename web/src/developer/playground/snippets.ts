@@ -4,7 +4,6 @@ import type { Example } from '../../ui/snippet.tsx'
 import type { Filled } from './draft.ts'
 import type { Operation } from './operations.ts'
 
-/** Code for the request, with the API key in `UK_KEY`. */
 export function snippetsOf(operation: Operation, call: Filled, origin: string): Example[] {
   const { method, auth, filePart, answersBytes, streams, command, call: name } = operation
   const [url] = requestOf({ ...call, file: null })

@@ -1,6 +1,5 @@
 import type { uk } from '../../shared/api.ts'
 
-/** The filters of the request log, kept in the address. */
 export interface Filters {
   /** `instance` or a workspace ID; omitted: the person's own requests. */
   whose?: string
@@ -18,7 +17,6 @@ const isDay = (value: unknown): value is string => typeof value === 'string' && 
 const words = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-/** Parses the address; ignores invalid values. */
 export function filtersIn(search: Record<string, unknown>): Filters {
   const status = statuses.find((one) => one === search.status)
   const given = {

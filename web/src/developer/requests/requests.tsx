@@ -49,7 +49,6 @@ export function Requests() {
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 
-/** Opens a call by its `x-request-id`. */
 function ById() {
   const [id, setId] = useState('')
   const navigate = useNavigate()

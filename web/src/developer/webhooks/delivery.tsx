@@ -10,7 +10,6 @@ import { Ago } from '../../ui/text/time.tsx'
 import { type Delivery, refreshWebhooks } from './queries.ts'
 import { DeliveryStatus } from './status.tsx'
 
-/** A delivery; expanded, it shows its attempts and the payload. */
 export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endpointOn: boolean }) {
   const { id, endpoint_id, event_type, status, attempts, created_at, next_attempt_at, redelivery_of } = delivery
   const [open, setOpen] = useState(false)
@@ -93,7 +92,6 @@ function Opened({ delivery: { attempts, payload, message_id } }: { delivery: Del
   )
 }
 
-/** Formats JSON; returns other text unchanged. */
 function inLines(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -5,7 +5,6 @@ export interface DeliveryView {
   status?: (typeof statuses)[number]
 }
 
-/** Parses the address; ignores invalid values. */
 export function deliveriesIn({ status }: Record<string, unknown>): DeliveryView {
   const shown = statuses.find((one) => one === status)
   return shown ? { status: shown } : {}

@@ -51,7 +51,6 @@ function Fields({
   )
 }
 
-/** Shows the form, then the secret, once. */
 export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { workspaceId: string }) {
   const [draft, setDraft] = useState<Draft>({ name: '', url: '', events: ['*'] })
   const [made, setMade] = useState<Webhook | null>(null)

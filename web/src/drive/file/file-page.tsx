@@ -25,7 +25,6 @@ import { Preview } from './preview.tsx'
 
 const Versions = lazy(() => import('../versions/versions.tsx').then(({ Versions }) => ({ default: Versions })))
 
-/** The page of a file: content, versions and actions. */
 export function FilePage() {
   const { id } = useParams({ from: '/shell/drive/file/$id' })
   const { data: workspaces = [], isPending } = useQuery(workspacesQuery)

@@ -15,7 +15,6 @@ export interface Within {
   /** Null: a guest searches what was shared with them. */
   workspaceId: string | null
   of: string
-  /** The folder; null: everything. */
   path: string | null
   name: string
 }

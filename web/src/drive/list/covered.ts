@@ -1,4 +1,3 @@
-/** A rectangle in pixels of the list's content. */
 export interface Box {
   left: number
   top: number

@@ -113,7 +113,6 @@ export function useMarquee(
   }
 }
 
-/** The pointer events of a press, from its start to its end. */
 const handlersOf = ({
   press,
   scroller,
@@ -126,7 +125,6 @@ const handlersOf = ({
 }: {
   press: RefObject<Press | null>
   scroller: RefObject<HTMLElement | null>
-  /** Whether a press here starts a selection box. */
   starts: (event: { target: EventTarget; clientX: number }) => boolean
   inContent: (point: Point) => Point
   draw: () => void

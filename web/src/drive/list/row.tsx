@@ -16,7 +16,6 @@ import { Thumbnail } from './thumbnail.tsx'
 export interface RowActions {
   may: 'view' | 'edit' | 'all'
   click(file: DriveFile, how: 'alone' | 'toggle' | 'range'): void
-  /** The files dragged together with this one. */
   along(file: DriveFile): readonly DriveFile[]
   menuOf(file: DriveFile): Parameters<typeof Actions>[0]['actions']
   renamed(): void

@@ -1,4 +1,3 @@
-/** Selected files, the cursor, and the range anchor. */
 export interface Selection {
   readonly selected: ReadonlySet<string>
   readonly cursor: string | null
@@ -45,7 +44,6 @@ export const marked = (state: Selection, before: ReadonlySet<string>, ids: Ids):
 
 export const all = (state: Selection, ids: Ids): Selection => ({ ...state, selected: new Set(ids) })
 
-/** Removes rows that no longer exist. */
 export function keep(state: Selection, ids: Ids): Selection {
   const there = new Set(ids)
   const isThere = (id: string | null): boolean => id === null || there.has(id)

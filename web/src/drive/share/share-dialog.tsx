@@ -20,7 +20,6 @@ const rights = [
 ] as const
 type Access = (typeof rights)[number][0]
 
-/** Shares a file or folder with people or workspaces. Files can also get a public link. */
 export function ShareDialog({
   file,
   open,

@@ -18,7 +18,6 @@ const foldersQuery = ({ workspaceId, folderId }: Place) =>
     staleTime: 30_000,
   })
 
-/** The expanded folders, while the page is open. */
 const unfolded = new Set<string>()
 
 interface Given {

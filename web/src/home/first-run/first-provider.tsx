@@ -57,9 +57,8 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
   )
 }
 
-/** The form's choices and the provider they lead to. */
 function useNewProvider(presets: readonly Preset[], forAll: boolean) {
-  /** The chosen preset. Null: none yet, so the first one is shown. Empty: a custom provider by URL. */
+  /** Null: the first preset. Empty: a custom provider. */
   const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState<string | null>(null)

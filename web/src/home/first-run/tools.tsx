@@ -9,7 +9,6 @@ import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/calls/send.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 
-/** These tools come first; the others keep their order. */
 const ORDER = ['Claude Code', 'Cursor', 'OpenAI SDK', 'Anthropic SDK', 'curl']
 const SCOPES = ['gateway:run', 'model:read'] as const
 

@@ -23,7 +23,6 @@ const FIELDS = [
   'instance',
 ]
 
-/** The draft key of a new provider. */
 const NEW = 'new provider'
 
 /** Adds or edits a provider. The server tests it at once. */

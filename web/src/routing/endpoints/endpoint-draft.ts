@@ -16,7 +16,6 @@ const known = { '': null, yes: true, no: false } as const
 const knownOf = (value: boolean | null): Known => (value === null ? '' : value ? 'yes' : 'no')
 
 export interface Draft {
-  /** The slug of a preset; empty for a custom provider. */
   preset: string
   name: string
   slug: string

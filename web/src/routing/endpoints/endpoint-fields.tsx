@@ -16,7 +16,6 @@ interface Props {
   draft: Draft
   onDraft: (draft: Draft) => void
   at: (field: string) => string | null
-  /** The provider being edited; null when adding one. */
   before: Endpoint | null
   needsKey: boolean | null
 }

@@ -19,7 +19,6 @@ export interface Doing {
 
 interface Props {
   endpoint: Endpoint
-  /** Moves the row up; null at the top. */
   up: (() => void) | null
   down: (() => void) | null
   shared: boolean

@@ -6,7 +6,6 @@ export interface Ranked {
   slug: string
 }
 
-/** The places in order; within a place, highest weight first. */
 export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
   const places = Map.groupBy(endpoints, ({ priority }) => priority)
   return [...places]
@@ -15,8 +14,7 @@ export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
 }
 
 /**
- * The places after moving one step: out of a shared place into a new one next to it, or from a place of its own into
- * the neighboring one. Null at either end.
+ * Moves one step: out of a shared place into a new one next to it, or into the neighboring place. Null at either end.
  */
 export function step<T extends Ranked>(places: readonly T[][], id: string, direction: 'up' | 'down'): T[][] | null {
   const from = places.findIndex((sharing) => sharing.some((one) => one.id === id))
@@ -34,7 +32,6 @@ export function step<T extends Ranked>(places: readonly T[][], id: string, direc
 /** Where something is dropped: into a place, or as a new place next to it. */
 export type Drop = 'before' | 'into' | 'after'
 
-/** The places after moving one endpoint. Null if nothing changes. */
 export function moved<T extends Ranked>(places: readonly T[][], id: string, to: number, at: Drop): T[][] | null {
   const moving = places.flat().find((one) => one.id === id)
   if (moving === undefined) return null

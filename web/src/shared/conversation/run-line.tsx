@@ -3,11 +3,10 @@ import { Refused } from '../../ui/notice.tsx'
 import type { Run } from './queries.ts'
 import { Unpaid, isUnpaid } from './unpaid.tsx'
 
-/** The status of the newest run, unless it simply succeeded. */
 export function RunLine({ run: { status, error }, onAgain }: { run: Run; onAgain: () => void }) {
   if (status === 'failed' && isUnpaid(error?.code))
     return <Unpaid code={error.code} message={error.message} onAgain={onAgain} />
-  // The run's server stopped and no other could take over. The text is kept, and continuing is up to the person.
+  // The run's server stopped, and no other server could take over.
   if (status === 'failed' && error?.code === 'interrupted')
     return (
       <div className="flex flex-wrap items-center gap-3 text-sm">

@@ -24,7 +24,6 @@ export function Said({
 }: {
   thread: Thread
   run: Run | null
-  /** The newest run, including ended ones. */
   latest: Run | null
   actions: MessageActions
   speakerOf: (message: Message) => string
@@ -82,7 +81,6 @@ export function Said({
   )
 }
 
-/** The message that the server hasn't confirmed yet. */
 function Going({ draft: { content } }: { draft: Draft }) {
   const text =
     typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')

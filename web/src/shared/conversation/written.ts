@@ -13,7 +13,6 @@ export interface Attached {
   state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
-/** A message as written in the composer. */
 export interface Written {
   text: string
   files: readonly Attached[]

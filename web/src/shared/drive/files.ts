@@ -5,7 +5,6 @@ export type DriveFile = FilePlace['file']
 
 export interface Place {
   workspaceId: string
-  /** Null: the root. */
   folderId: string | null
 }
 
@@ -20,7 +19,6 @@ export const changeRows = (key: readonly string[], change: (rows: readonly Drive
 export const rowsAround = ({ workspace_id, parent_id }: Pick<DriveFile, 'workspace_id' | 'parent_id'>): string[] =>
   rowsKey({ workspaceId: workspace_id, folderId: parent_id })
 
-/** Updates a file in all caches. */
 export function adopt(file: DriveFile): void {
   changeRows(rowsAround(file), (rows) =>
     rows.some(({ id }) => id === file.id) ? rows.map((row) => (row.id === file.id ? file : row)) : [file, ...rows],

@@ -8,7 +8,6 @@ export const receivedQuery = queryOptions({
 
 export type Preview = Awaited<ReturnType<typeof uk.invitations.preview>>
 
-/** The preview of an invitation by its token; null without a token. */
 export const previewQuery = (token: string | null) =>
   queryOptions({
     queryKey: ['invitation', token],

@@ -2,7 +2,6 @@ import { type Scope, grants, scopes } from '../../../../src/core/scopes.ts'
 
 export type Preset = 'everything' | 'gateway' | 'read' | 'own'
 
-/** Common sets of scopes. `own` picks individual scopes. */
 export const presets: { id: Preset; title: string; about: string; scopes: readonly string[] }[] = [
   {
     id: 'gateway',

@@ -13,7 +13,6 @@ import { ShownKey } from './shown-key.tsx'
 
 const FIELDS = ['name', 'scopes', 'workspace_id', 'expires_at', 'version', 'spend_cap_usd', 'spend_cap_period']
 
-/** Shows the form, then the new key, once. */
 export function NewKeyDialog({
   open,
   onOpen,

@@ -8,10 +8,8 @@ const overlaps = [
   ['86400', 'In 1 day'],
   ['604800', 'In 1 week'],
 ] as const
-/** In seconds. */
 export type Overlap = (typeof overlaps)[number][0]
 
-/** How long the old secret stays valid after a rotation. */
 export function OverlapField({
   sending,
   ...field

@@ -8,7 +8,6 @@ export const modelsQuery = (words: string) =>
     staleTime: 60_000,
   })
 
-/** The server's default model; null if there is none. */
 export const defaultModelQuery = (workspaceId: string | null) =>
   queryOptions({
     // Under the models' key: adding or removing a provider can change it.

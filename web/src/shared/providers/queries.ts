@@ -2,10 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { type Provider, everyRow, queryClient, uk } from '../api.ts'
 
 const UNSETTLED_MS = 10_000
-/**
- * The polling interval while a provider's status is unsettled: failing providers are retested automatically, and a new
- * one may still be tested.
- */
+/** Polls while the server is testing a new provider or retesting a failing one. */
 const whileUnsettled = ({ state: { data } }: { state: { data: readonly Pick<Provider, 'status'>[] | undefined } }) =>
   data?.some(({ status }) => status === 'failing' || status === 'untested') ? UNSETTLED_MS : false
 

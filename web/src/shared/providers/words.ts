@@ -34,7 +34,6 @@ export const shapes = [
   ['gemini', 'Google Gemini'],
   ['ollama', 'Ollama'],
 ] as const satisfies readonly (readonly [Endpoint['shape'], string])[]
-/** Media-only API formats. */
 export const mediaShapes = [
   ['elevenlabs', 'ElevenLabs'],
   ['deepgram', 'Deepgram'],

@@ -68,7 +68,6 @@ async function follow(
   }
 }
 
-/** The output of a command: everything so far, then live. */
 export function CommandLog({ operationId, going }: { operationId: string; going: boolean }) {
   const [text, setText] = useState<string | null>(null)
   const [trouble, setTrouble] = useState<string | null>(null)

@@ -21,7 +21,6 @@ export async function pickPasskey(how: 'asked' | 'offered'): Promise<Shown> {
   return show(options, how === 'offered')
 }
 
-/** Verifies a signed-in user again. */
 export async function proveWithPasskey(): Promise<void> {
   const { options } = await uk.passkeys.proof_options()
   await uk.ways_in.prove({ credential: await show(options, false) })
@@ -35,7 +34,6 @@ export async function addPasskey(name: string): Promise<void> {
   await uk.passkeys.create({ name, credential: made as unknown as Made })
 }
 
-/** A new request replaces the pending one. */
 export async function stopOffering(): Promise<void> {
   ;(await webauthn()).WebAuthnAbortService.cancelCeremony()
 }

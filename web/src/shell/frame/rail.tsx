@@ -8,7 +8,6 @@ import { Switcher } from './switcher.tsx'
 
 const narrow = kept('ukiyo.rail')
 
-/** The sidebar. Icons only on smaller screens or when collapsed. */
 export function Rail() {
   const isNarrow = useKept(narrow) === 'narrow'
   return (

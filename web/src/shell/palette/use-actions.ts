@@ -11,7 +11,6 @@ import { saveTheme } from '../theme.ts'
 import type { Command } from './commands.ts'
 import { show } from './open.ts'
 
-/** Opens a path below `/app`. */
 export function useGo(): (path: string) => () => void {
   const router = useRouter()
   return (path) => () => router.history.push(`/app${path}`)
@@ -76,7 +75,6 @@ export function useActions(): Command[] {
   ]
 }
 
-/** Invites to managed workspaces, and switches between workspaces. */
 function useWorkspaceActions(): Command[] {
   const go = useGo()
   const here = useWorkspace()

@@ -6,7 +6,7 @@ const said = {
   torn: 'Part of the app couldn’t be loaded, even after a reload. This page still works.',
 }
 
-/** Shown when the server has a new app version, or a part of this one can't be loaded. */
+/** Shown if the server has a new app version, or a part of this version can't be loaded. */
 export function VersionBar() {
   const version = useVersion()
   return (

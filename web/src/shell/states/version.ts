@@ -57,7 +57,7 @@ export function onLostPart({ payload: { message } }: VitePreloadErrorEvent): voi
   // While offline, the files still exist, and a reload would show the browser's error page.
   if (!navigator.onLine) return
   try {
-    // Prevents the router from reloading for each of its own missing chunks.
+    // Stops the router from reloading the page for each missing chunk.
     sessionStorage.setItem(`tanstack_router_reload:${message}`, '1')
     if (mine !== null && sessionStorage.getItem(RELOADED) !== mine) {
       sessionStorage.setItem(RELOADED, mine)

@@ -62,7 +62,7 @@ function plain(message: string, field: string): string {
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
     // Text fields always send strings.
     .replace(/^(must be a (whole )?number), not a string/, '$1')
-    // IDs come from selects, so the only invalid one is an empty choice.
+    // IDs come from selects, so the only invalid value is an empty choice.
     .replace(/^must be a 26-character ULID/, 'choose an option')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }

@@ -92,7 +92,6 @@ export function DialogFrame({
   )
 }
 
-/** Asks before a navigation closes an open dialog. */
 function Leaving({ isUnsaved }: { isUnsaved: () => boolean }) {
   const client = useQueryClient()
   useUnsavedWords(isUnsaved)

@@ -6,7 +6,6 @@ import type { Send } from '../calls/send.ts'
 
 interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide' | 'keeps'> {
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** Fields that show their own errors. */
   fields: readonly string[]
   verb: string
   onSend: () => void

@@ -83,7 +83,6 @@ const STEP = 1.25
 const NEAREST = 8
 const FARTHEST = 0.1
 
-/** Zooms; larger drawings scroll. */
 function zoom(to: Zoom): void {
   if (drawing === null) return
   const { svg, width } = drawing

@@ -2,7 +2,6 @@ import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { number } from '../../../ui/text/format.ts'
 
-/** The toolbar: page number, zoom and other actions. */
 export function PdfBar({
   page,
   pages,

@@ -14,7 +14,7 @@ export class PageWords {
     this.#pdf = pdf
   }
 
-  /** Yields matching pages in order, as they are read. Ends early when aborted. */
+  /** Yields matching pages in order. Stops early when aborted. */
   async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
     const wanted = words.trim().toLowerCase()
     const last = Math.min(this.#pdf.numPages, MOST_PAGES)

@@ -7,7 +7,6 @@ import { PARTS } from './parts.ts'
 export type { PDFPageProxy }
 export type Pdf = PDFDocumentProxy
 
-/** Why a PDF can't be shown. */
 export type Refusal = 'locked' | 'broken' | 'slow' | 'gone'
 
 /** The time limit for the first page. */

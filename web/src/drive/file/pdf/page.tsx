@@ -19,7 +19,6 @@ export function PdfPage({
   number: number
   zoom: Zoom
   room: number
-  /** The size in points, once known. */
   size: Size
   onSize: (number: number, size: Size) => void
 }) {

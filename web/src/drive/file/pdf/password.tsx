@@ -5,7 +5,7 @@ import type { AskedPassword } from './open-pdf.ts'
 
 export function Password({ name, asked }: { name: string; asked: AskedPassword }) {
   const [typed, setTyped] = useState('')
-  /** The answered question; the next one is a new object. */
+  /** The last request answered; a new request is a new object. */
   const [answered, setAnswered] = useState<AskedPassword | null>(null)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current!.querySelector('input')!.select(), [asked])

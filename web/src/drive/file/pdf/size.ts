@@ -1,4 +1,3 @@
-/** Page sizes and zoom. */
 export interface Size {
   width: number
   height: number
@@ -11,7 +10,6 @@ export const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4] as const
 /** The zoom: a multiple of the paper size, or fit to width. */
 export type Zoom = number | 'width'
 
-/** CSS pixels per point. */
 const PER_POINT = 96 / 72
 /** The maximum side length of a page in CSS pixels. */
 const LONGEST = 16_000

@@ -25,7 +25,6 @@ export function FindBar({
   const asked = useDeferredValue(words.trim())
   const read = useDeferredValue(rows)
   const found = useMemo(() => matchesIn(read, asked), [read, asked])
-  /** The current match, by message: its position changes when older messages load. */
   const [shownId, setShownId] = useState<string | null>(null)
   const at = found.findIndex((place) => read[place]!.id === shownId)
   // The wanted match is in messages not loaded yet.

@@ -21,7 +21,6 @@ const NEAR = 80
 const FIRST_GUESS = 140
 
 export interface ListHandle {
-  /** Scrolls a row to the middle, and stops following the end. */
   show(at: number): void
   box(): HTMLElement
 }
@@ -157,7 +156,6 @@ function useFollowedEnd(scroller: RefObject<HTMLDivElement | null>) {
   return {
     isAway,
     isFollowed: () => follows.current,
-    /** Stops following the end. */
     leave(): void {
       release()
       setAway(true)

@@ -23,9 +23,7 @@ export interface MessageChanges {
 }
 
 export interface MessageActions {
-  /** Null for viewers. */
   changes: MessageChanges | null
-  /** Forks the chat at this message. */
   fork(message: Message): void
   readAloud(message: Message): void
 }

@@ -6,7 +6,7 @@ export type Choice = { model?: string; agent_id?: string | null; head_message_id
 
 const underWay = new Map<string, Promise<Chat>>()
 
-/** Resolves once all choices for this chat are applied on the server. Rejects if the last one was rejected. */
+/** Resolves once the server applied all choices for this chat. Rejects with the error of the last one. */
 export async function whenChosen(chatId: string): Promise<void> {
   await underWay.get(chatId)
 }

@@ -11,7 +11,6 @@ export type Draft = Parameters<typeof uk.chats.stream>[0]
 
 export interface ThreadState {
   chat: Chat | null
-  /** The messages; null: not loaded yet. */
   messages: Messages | null
   runs: readonly Run[]
   live: Live
@@ -20,7 +19,6 @@ export interface ThreadState {
   earlier: 'none' | 'more' | 'coming'
   /** The connection state; `lost`: no changes arrive at the moment. */
   line: 'open' | 'lost'
-  /** Why the chat can't be shown. */
   error: unknown
 }
 
@@ -254,7 +252,6 @@ export class Thread {
     if (events.some(({ event }) => event === 'run.requires_action' || event === 'run.started')) void this.refresh()
   }
 
-  /** Sends a message and follows the response. Rejects if the server didn't accept it. */
   async send(given: Draft): Promise<void> {
     const signal = this.#life?.signal
     this.#set({ sending: given })

@@ -69,7 +69,6 @@ export function useRun(thread: Thread): { run: Run | null; latest: Run | null } 
   }, [runs, streamed])
 }
 
-/** Shows the newest branch below a message. */
 export const showBranch = (thread: Thread, { id }: Message): Promise<void> =>
   thread.show(leafBelow(followingIn(thread.state().messages ?? new Map()), id))
 

@@ -6,7 +6,6 @@ import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
 import { shorten } from '../../../../../src/core/text/shorten.ts'
 
-/** The message being read aloud; one at a time per page. */
 interface Reading {
   messageId: string | null
   state: 'silent' | 'coming' | 'speaking'
@@ -54,7 +53,6 @@ export async function readAloud(messageId: string, text: string, workspaceId: st
       { signal },
     )
     signal.addEventListener('abort', () => void sound.close())
-    /** When the next chunk starts. */
     let next = 0
     const takes = pcmIn()
     for await (const { event, data } of events) {

@@ -21,14 +21,12 @@ export interface Entry {
   size: number
   type: string
   lastModified: number
-  /** The target: a place, and folders to create below it. */
   place: Place
   folders: readonly string[]
   into: string
   onConflict: OnConflict
   url: string | null
   sent: number
-  /** Current bytes per second; null while unknown. */
   rate: number | null
   state: UploadState
 }

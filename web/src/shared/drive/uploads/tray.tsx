@@ -8,7 +8,6 @@ import { leftWords } from './rate.ts'
 import { UploadRow } from './upload-row.tsx'
 import { uploads } from './uploads.ts'
 
-/** The upload tray, shown on every page. */
 export function Tray() {
   const list = useSyncExternalStore(uploads.subscribe, uploads.list)
   const [folded, setFolded] = useState(false)

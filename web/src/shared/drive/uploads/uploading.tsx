@@ -3,7 +3,6 @@ import { uploads } from './uploads.ts'
 
 const Tray = lazy(() => import('./tray.tsx').then(({ Tray }) => ({ default: Tray })))
 
-/** Keeps uploads running on every page, with their tray. */
 export function Uploading({ accountId }: { accountId: string }) {
   useEffect(() => void uploads.begin(accountId), [accountId])
   const some = useSyncExternalStore(uploads.subscribe, uploads.list).length > 0

@@ -32,7 +32,6 @@ class Uploads {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Resumes uploads that were interrupted by a reload. */
   async begin(accountId: string): Promise<void> {
     if (this.#accountId === accountId) return
     // Another user has signed in on this page.

@@ -76,7 +76,6 @@ const byEnding: Record<string, Load> = {
   markdown,
 }
 
-/** The parser for a file name; null: plain text. */
 export function languageOf(name: string): Load | null {
   if (/^dockerfile$/i.test(name)) return dockerfile
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''
