@@ -6,8 +6,8 @@ import { testServer } from '../server.ts'
 import { becomes, until } from '../until.ts'
 import { breaches } from './axe.ts'
 import { hasChromium, sharedBrowser, visit, type Visitor } from './browser.ts'
-import { pagesOf } from './pages.ts'
-import { environment, furnish, type Scene } from './scene.ts'
+import { pagesOf } from './scene/pages.ts'
+import { environment, furnish, type Scene } from './scene/scene.ts'
 import { drawnIn, signIn } from './steps.ts'
 
 // Hooks run in order: this one must end before the browser closes.

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { testServer } from '../server.ts'
 import { openBrowser, visit } from './browser.ts'
-import { pagesOf } from './pages.ts'
-import { environment, furnish } from './scene.ts'
+import { pagesOf } from './scene/pages.ts'
+import { environment, furnish } from './scene/scene.ts'
 import { signIn } from './steps.ts'
 
 const folder = process.argv[2] ?? join(import.meta.dirname, '../../docs/images')

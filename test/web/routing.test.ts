@@ -7,7 +7,7 @@ import { becomes } from '../until.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
 import { breaches } from './axe.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { environment } from './scene.ts'
+import { environment } from './scene/scene.ts'
 import { signIn } from './steps.ts'
 
 const browser = sharedBrowser()

@@ -5,7 +5,7 @@ import { needs } from '../needs.ts'
 import { testServer } from '../server.ts'
 import { becomes, until } from '../until.ts'
 import { hasChromium, sharedBrowser, visit } from './browser.ts'
-import { environment } from './scene.ts'
+import { environment } from './scene/scene.ts'
 import { signIn } from './steps.ts'
 
 const browser = sharedBrowser()

@@ -8,8 +8,8 @@ import { needs } from '../../needs.ts'
 import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
 import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
-import { pagesOf } from '../pages.ts'
-import { environment, furnish } from '../scene.ts'
+import { pagesOf } from '../scene/pages.ts'
+import { environment, furnish } from '../scene/scene.ts'
 import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()

@@ -6,7 +6,7 @@ import { testServer } from '../../server.ts'
 import { becomes } from '../../until.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
-import { environment } from '../scene.ts'
+import { environment } from '../scene/scene.ts'
 import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()

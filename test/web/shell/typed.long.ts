@@ -6,8 +6,8 @@ import { needs } from '../../needs.ts'
 import { type TestServer, testServer } from '../../server.ts'
 import { becomes, until } from '../../until.ts'
 import { type Visitor, hasChromium, sharedBrowser, visit } from '../browser.ts'
-import { pagesOf } from '../pages.ts'
-import { type Scene, environment, furnish } from '../scene.ts'
+import { pagesOf } from '../scene/pages.ts'
+import { type Scene, environment, furnish } from '../scene/scene.ts'
 import { signIn } from '../steps.ts'
 
 const stack = new AsyncDisposableStack()

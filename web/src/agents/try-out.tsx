@@ -5,9 +5,15 @@ import { sayError } from '../ui/calls/errors.ts'
 import { hearMessageKeys } from '../shared/conversation/message-keys.ts'
 import type { MessageActions } from '../shared/conversation/messages/message.tsx'
 import type { Message } from '../shared/conversation/queries.ts'
-import { Said } from '../shared/conversation/said.tsx'
+import { Transcript } from '../shared/conversation/transcript.tsx'
 import type { Draft, Thread } from '../shared/conversation/thread/thread.ts'
-import { questionAgain, showBranch, useRun, useThread, useTold } from '../shared/conversation/thread/use-thread.ts'
+import {
+  questionAgain,
+  showBranch,
+  useRun,
+  useThread,
+  useThreadState,
+} from '../shared/conversation/thread/use-thread.ts'
 import { readAloud } from '../shared/conversation/voice/read-aloud.ts'
 import { type Place, usePlacesFor } from '../shared/rights.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -96,8 +102,8 @@ function First({
 
 function Talk({ id, first, agent }: { id: string; first: string; agent: Agent }) {
   const thread = useThread(id)
-  const isRead = useTold(thread, (state) => state.messages !== null)
-  const error = useTold(thread, (state) => state.error)
+  const isRead = useThreadState(thread, (state) => state.messages !== null)
+  const error = useThreadState(thread, (state) => state.error)
   const { run, latest } = useRun(thread)
   const [draft, setDraft] = useDraftWords(`try ${agent.id}`)
   const [edited, setEdited] = useState<Message | null>(null)
@@ -123,7 +129,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
     )
   return (
     <>
-      <Said
+      <Transcript
         thread={thread}
         run={run}
         latest={latest}

@@ -3,11 +3,11 @@ import { useParams } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useState } from 'react'
 import { type Workspace } from '../shared/api.ts'
 import type { Chat, Message } from '../shared/conversation/queries.ts'
-import { Said } from '../shared/conversation/said.tsx'
+import { Transcript } from '../shared/conversation/transcript.tsx'
 import type { Choice } from '../shared/conversation/thread/choices.ts'
 import type { Thread } from '../shared/conversation/thread/thread.ts'
-import { useRun, useThread, useTold } from '../shared/conversation/thread/use-thread.ts'
-import type { Written } from '../shared/conversation/written.ts'
+import { useRun, useThread, useThreadState } from '../shared/conversation/thread/use-thread.ts'
+import type { WrittenMessage } from '../shared/conversation/written.ts'
 import { ModelPicker } from '../shared/models/model-picker.tsx'
 import { namesQuery, useAccount, workspacesQuery } from '../shared/session.ts'
 import { OpenBeside } from '../ui/code/code-block.tsx'
@@ -36,9 +36,9 @@ export function ChatPage() {
 
 function LoadedChat({ id }: { id: string }) {
   const thread = useThread(id)
-  const chat = useTold(thread, (state) => state.chat)
-  const hasMessages = useTold(thread, (state) => state.messages !== null)
-  const error = useTold(thread, (state) => state.error)
+  const chat = useThreadState(thread, (state) => state.chat)
+  const hasMessages = useThreadState(thread, (state) => state.messages !== null)
+  const error = useThreadState(thread, (state) => state.error)
   const sending = useSending(thread)
   const returned = useFirstMessage(id, sending.send)
   if (chat !== null && hasMessages)
@@ -63,7 +63,7 @@ function Conversation({
   thread: Thread
   chat: Chat
   sending: Sending
-  returned: Written | null
+  returned: WrittenMessage | null
 }) {
   const { data: workspaces } = useQuery(workspacesQuery)
   const workspace = workspaces?.find((one) => one.id === chat.workspace_id) ?? null
@@ -95,7 +95,7 @@ function Conversation({
         <TemporaryStrip chat={chat} onKept={refresh} />
         <GoalStrip chatId={chat.id} mayWrite={mayWrite} onChange={refresh} />
         <OpenBeside value={beside}>
-          <Said
+          <Transcript
             thread={thread}
             run={run}
             latest={latest}
@@ -159,12 +159,12 @@ function MessageField({
   model: ChatModel
   runId: string | null
   sending: Sending
-  returned: Written | null
+  returned: WrittenMessage | null
   edited: Message | null
   onEdited: (message: Message | null) => void
 }) {
-  const runs = useTold(thread, (state) => state.runs)
-  const line = useTold(thread, (state) => state.line)
+  const runs = useThreadState(thread, (state) => state.runs)
+  const line = useThreadState(thread, (state) => state.line)
   const choose = (choice: Choice): void => void thread.choose(choice).catch(fail)
   return (
     <Foot

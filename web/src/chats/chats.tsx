@@ -12,7 +12,7 @@ import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { useWorkspace } from '../shared/workspace.ts'
 import { Composer } from './composer/composer.tsx'
-import type { Written } from '../shared/conversation/written.ts'
+import type { WrittenMessage } from '../shared/conversation/written.ts'
 import { ModelPicker } from '../shared/models/model-picker.tsx'
 import { keepFirst } from '../shared/conversation/first-message.ts'
 import { chatsQuery, foundChatsQuery, pinnedQuery } from './queries.ts'
@@ -24,7 +24,7 @@ export function ChatsPage() {
   const [words, setWords] = useState('')
   const [archived, setArchived] = useState(false)
   const [temporary, setTemporary] = useState(false)
-  const asked = useDeferredValue(words.trim())
+  const deferredWords = useDeferredValue(words.trim())
   return (
     <Page title="Chats" lead="Conversations with models and agents. Responses continue when you leave the page.">
       <Begin />
@@ -53,10 +53,10 @@ export function ChatsPage() {
             Temporary
           </label>
         </div>
-        {asked === '' ? (
+        {deferredWords === '' ? (
           <List status={archived ? 'archived' : 'active'} temporary={temporary} />
         ) : (
-          <Found words={asked} />
+          <Found words={deferredWords} />
         )}
       </Section>
     </Page>
@@ -72,7 +72,7 @@ function Begin() {
   const model = chosen ?? settings?.default_model ?? null
   const workspace = useWorkspace()
   const { data: byServer } = useQuery(defaultModelQuery(settings && model === null ? (workspace?.id ?? null) : null))
-  const { send, pending, rest } = useSend(async (written: Written) => {
+  const { send, pending, rest } = useSend(async (written: WrittenMessage) => {
     const chat = await uk.chats.create({
       ...(workspace && { workspace_id: workspace.id }),
       ...(chosen !== null && { model: chosen }),

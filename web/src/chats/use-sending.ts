@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { queryClient } from '../shared/api.ts'
 import { takeFirst } from '../shared/conversation/first-message.ts'
 import type { Draft, Thread } from '../shared/conversation/thread/thread.ts'
-import type { Written } from '../shared/conversation/written.ts'
+import type { WrittenMessage } from '../shared/conversation/written.ts'
 import { sayError } from '../ui/calls/errors.ts'
 import { contentOf } from './composer/content.ts'
 
@@ -42,8 +42,8 @@ export function useSending(thread: Thread): Sending {
 }
 
 /** Sends the first message of a chat started on the previous page. Returns it if it was rejected. */
-export function useFirstMessage(chatId: string, send: Sending['send']): Written | null {
-  const [returned, setReturned] = useState<Written | null>(null)
+export function useFirstMessage(chatId: string, send: Sending['send']): WrittenMessage | null {
+  const [returned, setReturned] = useState<WrittenMessage | null>(null)
   const isTaken = useRef(false)
   useEffect(() => {
     if (isTaken.current) return

@@ -6,7 +6,7 @@ import { readAgain } from './queries.ts'
 import { type DriveFile, type Place, adopt, changeRows, rowsAround } from '../shared/drive/files.ts'
 import { withUndo } from './undo.ts'
 
-const named = (files: readonly DriveFile[]): string =>
+const nameOf = (files: readonly DriveFile[]): string =>
   files.length === 1 ? `“${files[0]!.name}”` : plural(files.length, 'item')
 
 /** Removes files from their folder optimistically, and puts them back if the server rejects it. */
@@ -17,18 +17,18 @@ async function withoutRows(
   const ids = new Set(files.map(({ id }) => id))
   for (const key of new Map(files.map((file) => [rowsAround(file).join(), rowsAround(file)])).values())
     changeRows(key, (rows) => rows.filter(({ id }) => !ids.has(id)))
-  const went: DriveFile[] = []
+  const moved: DriveFile[] = []
   for (const file of files) {
     try {
       await work(file)
-      went.push(file)
+      moved.push(file)
     } catch (error) {
       adopt(file)
       say(`${file.name}: ${sayError(error)}`)
     }
   }
   void readAgain()
-  return went
+  return moved
 }
 
 const restoreAll = async (files: readonly DriveFile[]): Promise<void> => {
@@ -39,13 +39,13 @@ const restoreAll = async (files: readonly DriveFile[]): Promise<void> => {
 export async function trash(files: readonly DriveFile[]): Promise<void> {
   await withUndo(
     withoutRows(files, ({ id }) => uk.drive.trash({ id })),
-    (went) =>
-      went.length === 0
+    (moved) =>
+      moved.length === 0
         ? null
         : {
-            did: `Moved ${named(went)} to trash`,
-            back: `${named(went)} restored`,
-            undo: () => restoreAll(went),
+            did: `Moved ${nameOf(moved)} to trash`,
+            back: `${nameOf(moved)} restored`,
+            undo: () => restoreAll(moved),
           },
   )
 }
@@ -62,14 +62,14 @@ export async function move(files: readonly DriveFile[], to: Place, name: string)
   if (others.length === 0) return
   await withUndo(
     withoutRows(others, (file) => moveTo(file, to)),
-    (went) =>
-      went.length === 0
+    (moved) =>
+      moved.length === 0
         ? null
         : {
-            did: `Moved ${named(went)} to ${name}`,
-            back: `Moved ${named(went)} back`,
+            did: `Moved ${nameOf(moved)} to ${name}`,
+            back: `Moved ${nameOf(moved)} back`,
             async undo() {
-              for (const file of went) await moveTo(file, { workspaceId: file.workspace_id, folderId: file.parent_id })
+              for (const file of moved) await moveTo(file, { workspaceId: file.workspace_id, folderId: file.parent_id })
               void readAgain()
             },
           },

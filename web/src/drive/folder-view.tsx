@@ -7,7 +7,7 @@ import { Failure } from '../ui/notice.tsx'
 import { download, trash } from './file-actions.ts'
 import { useDrop } from './list/drag.ts'
 import { FileList } from './list/file-list.tsx'
-import type { Wish } from './list/list-keys.ts'
+import type { ListCommand } from './list/list-keys.ts'
 import type { RowActions } from './list/row.tsx'
 import { click, without } from './list/selection.ts'
 import { type Sort, sorted } from './list/sort.ts'
@@ -69,7 +69,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
     }),
     [may, open],
   )
-  const onWish = (wish: Wish): void => {
+  const onWish = (wish: ListCommand): void => {
     if (change(wish)) return
     const cursor = files.find(({ id }) => id === selection.cursor)
     const targets = chosen.length > 0 ? chosen : cursor ? [cursor] : []

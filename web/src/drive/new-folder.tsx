@@ -1,10 +1,10 @@
 import { uk } from '../shared/api.ts'
-import type { Opened } from '../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
 import { readAgain } from './queries.ts'
 import { type Place, adopt, targetOf } from '../shared/drive/files.ts'
 
-export function NewFolder({ place, ...opened }: Opened & { place: Place }) {
+export function NewFolder({ place, ...opened }: OpenState & { place: Place }) {
   return (
     <NameDialog
       {...opened}

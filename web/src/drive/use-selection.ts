@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { DriveFile, Place } from '../shared/drive/files.ts'
-import type { Wish } from './list/list-keys.ts'
+import type { ListCommand } from './list/list-keys.ts'
 import { all, click, keep, marked, nothing, step } from './list/selection.ts'
 
 /** The selection is cleared in another folder and drops deleted files. */
@@ -14,7 +14,7 @@ export function useSelection(place: Place, files: readonly DriveFile[]) {
   latest.current = { ids, selection, chosen }
   const beforeMark = useRef<ReadonlySet<string>>(new Set())
 
-  const change = (wish: Wish): boolean => {
+  const change = (wish: ListCommand): boolean => {
     switch (wish.is) {
       case 'go': {
         const by = Math.max(-files.length, Math.min(files.length, wish.by))

@@ -3,7 +3,13 @@ import { useEffect, useRef } from 'react'
 import { uk } from '../shared/api.ts'
 import { keptToken } from '../shared/invitations/token.ts'
 import { leaveFor } from '../shared/sign-in/leaving.ts'
-import { type Shown, hasPasskeys, offersPasskeys, pickPasskey, stopOffering } from '../shared/sign-in/passkey.ts'
+import {
+  type PasskeyAssertion,
+  hasPasskeys,
+  offersPasskeys,
+  pickPasskey,
+  stopOffering,
+} from '../shared/sign-in/passkey.ts'
 import { waysQuery } from '../shared/sign-in/queries.ts'
 import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
@@ -13,7 +19,8 @@ import { useSend } from '../ui/calls/send.ts'
 export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<void> }) {
   const { data: ways } = useQuery(waysQuery)
   const passkey = useSend(
-    async (picked: Shown | null) => uk.passkeys.sign_in({ credential: picked ?? (await pickPasskey('asked')) }),
+    async (picked: PasskeyAssertion | null) =>
+      uk.passkeys.sign_in({ credential: picked ?? (await pickPasskey('asked')) }),
     onIn,
   )
   const provider = useSend(
@@ -23,16 +30,16 @@ export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<vo
   const enter = useRef(passkey.send)
   enter.current = passkey.send
   useEffect(() => {
-    let left = false
+    let hasLeft = false
     const offer = async (): Promise<void> => {
-      if (!(await offersPasskeys()) || left) return
+      if (!(await offersPasskeys()) || hasLeft) return
       // Errors of the browser's own suggestion stay hidden until the person picks a passkey.
       const picked = await pickPasskey('offered').catch(() => null)
-      if (picked !== null && !left) await enter.current(picked)
+      if (picked !== null && !hasLeft) await enter.current(picked)
     }
     offer().catch(() => {})
     return () => {
-      left = true
+      hasLeft = true
       if (hasPasskeys()) void stopOffering()
     }
   }, [])

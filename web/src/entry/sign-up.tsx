@@ -18,10 +18,10 @@ export function SignUp() {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const kept = keptToken()
-  const [token, setToken] = useState(kept ?? '')
+  const linkToken = keptToken()
+  const [token, setToken] = useState(linkToken ?? '')
   // The invitation link prefills the email address and holds the token.
-  const { data: invitation } = useQuery(previewQuery(kept))
+  const { data: invitation } = useQuery(previewQuery(linkToken))
   useEffect(() => {
     if (invitation) setEmail((typed) => typed || invitation.email)
   }, [invitation])

@@ -22,11 +22,11 @@ export function SignedIn() {
     },
     (leaving) => navigate({ to: leaving?.next ?? '/sign-in', replace: true }),
   )
-  const begun = useRef(false)
+  const isStarted = useRef(false)
   useEffect(() => {
     document.title = 'Signing in · Ukiyo'
-    if (begun.current) return
-    begun.current = true
+    if (isStarted.current) return
+    isStarted.current = true
     const { search } = location
     history.replaceState(history.state, '', location.pathname)
     void send(search)

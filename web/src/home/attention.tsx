@@ -55,7 +55,7 @@ export function Attention() {
   )
 }
 
-type Given = { decision: 'allow' | 'deny'; remember?: 'chat' }
+type ApprovalAnswer = { decision: 'allow' | 'deny'; remember?: 'chat' }
 
 function Decision({
   going: { chat, run },
@@ -66,7 +66,7 @@ function Decision({
 }) {
   const { id: me } = useAccount()
   const deciding = useSend(
-    (given: Given) => uk.chats.actions({ id: chat.id, run_id: run.id, actions: [{ id, ...given }] }),
+    (answer: ApprovalAnswer) => uk.chats.actions({ id: chat.id, run_id: run.id, actions: [{ id, ...answer }] }),
     () => queryClient.invalidateQueries({ queryKey: ['chats'] }),
   )
   return (
@@ -97,7 +97,7 @@ function Decide({
 }: {
   tool: string
   canRemember: boolean
-  deciding: Send<Given, unknown>
+  deciding: Send<ApprovalAnswer, unknown>
 }) {
   return (
     <>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useKept } from '../shared/kept.ts'
+import { useDeviceSetting } from '../shared/device-setting.ts'
 import { useAccount } from '../shared/session.ts'
 import { buttonClass } from '../ui/button.tsx'
 import { Icon } from '../ui/icons.tsx'
@@ -15,7 +15,7 @@ import { lastChatsQuery, monthQuery } from './queries.ts'
 
 export function Home() {
   const { id } = useAccount()
-  const isDismissed = useKept(dismissed(id)) !== null
+  const isDismissed = useDeviceSetting(dismissed(id)) !== null
   const chats = useQuery(lastChatsQuery)
   return (
     <Page

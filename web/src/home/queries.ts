@@ -52,8 +52,8 @@ export const writersQuery = queryOptions({
       uk.models.search({ sort: 'price', limit: 100 }),
       everyRow(uk.ai_gateway.providers({ limit: 100 })),
     ])
-    const seen = new Set(items.map(({ provider }) => provider))
-    const others = providers.filter(({ slug, serving }) => serving && !seen.has(slug)).slice(0, MOST_ASKED_ABOUT)
+    const listed = new Set(items.map(({ provider }) => provider))
+    const others = providers.filter(({ slug, serving }) => serving && !listed.has(slug)).slice(0, MOST_ASKED_ABOUT)
     const theirs = await Promise.all(others.map(({ slug }) => uk.models.search({ provider: slug, limit: 20 })))
     return [...items, ...theirs.flatMap((of) => of.items)].filter(({ modalities }) =>
       modalities.output.includes('text'),

@@ -54,16 +54,16 @@ function Choice({ shared }: { shared: Shared }) {
   const navigate = useNavigate()
   const [words, setWords] = useState(() => wordsIn(shared))
   // Uploaded files stay: a retry sends only the failed ones.
-  const arrived = useRef(new Map<unknown, ReturnType<typeof send>>())
+  const uploads = useRef(new Map<unknown, ReturnType<typeof send>>())
   const send = (file: File) =>
     uk.drive.upload(
       { workspace_id, name: file.name || 'shared', on_conflict: 'rename' },
       { file: { bytes: file, name: file.name || 'shared' } },
     )
   const upload = (what: unknown, file: File): ReturnType<typeof send> => {
-    const going = arrived.current.get(what) ?? send(file)
-    arrived.current.set(what, going)
-    going.catch(() => arrived.current.delete(what))
+    const going = uploads.current.get(what) ?? send(file)
+    uploads.current.set(what, going)
+    going.catch(() => uploads.current.delete(what))
     return going
   }
   const chat = useSend(async () => {

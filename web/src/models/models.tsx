@@ -17,7 +17,7 @@ const modelsQuery = ({ q, status, capability, context, sort }: ModelsView) =>
   infiniteQueryOptions({
     queryKey: ['models', 'page', q, status, capability, context, sort],
     queryFn: async ({ pageParam }) => {
-      const found = await uk.models.search({
+      const response = await uk.models.search({
         limit: AT_ONCE,
         offset: pageParam,
         ...(q && { q }),
@@ -27,9 +27,9 @@ const modelsQuery = ({ q, status, capability, context, sort }: ModelsView) =>
         ...(sort && { sort }),
       })
       return {
-        rows: found.items,
-        total: found.total_count,
-        next: found.has_more ? pageParam + found.items.length : null,
+        rows: response.items,
+        total: response.total_count,
+        next: response.has_more ? pageParam + response.items.length : null,
       }
     },
     initialPageParam: 0,

@@ -21,14 +21,14 @@ export const says: Record<Status, string> = {
 export function placeOf({ resource }: Operation): { href: string; words: string } | null {
   if (resource === null) return null
   const { type, id } = resource
-  const known: Record<string, [string, string]> = {
+  const places: Record<string, [string, string]> = {
     chat: [`/app/chats/${id}`, 'Chat'],
     file: [`/v1/drive/files/${id}`, 'File'],
     computer: [`/app/computers/${id}`, 'Computer'],
     automation: [`/app/automations/${id}`, 'Automation'],
     agent: [`/app/agents/${id}`, 'Agent'],
   }
-  const place = known[type]
+  const place = places[type]
   return place ? { href: place[0], words: place[1] } : null
 }
 

@@ -17,7 +17,7 @@ export function Preview() {
     ({ model }) => model === '',
   )
   const call = useSettled(callOf(wish), 250)
-  const asked = call.model !== ''
+  const hasModel = call.model !== ''
   const {
     data: route,
     error: failed,
@@ -27,7 +27,7 @@ export function Preview() {
   } = useQuery({
     queryKey: ['routing', 'preview', call],
     queryFn: ({ signal }) => uk.ai_gateway.routing_preview(call, { signal }),
-    enabled: asked,
+    enabled: hasModel,
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
@@ -46,7 +46,7 @@ export function Preview() {
           <WishFields wish={wish} onWish={setWish} at={at} />
         </form>
         <div aria-busy={isFetching} className="min-w-0">
-          {!asked ? (
+          {!hasModel ? (
             <Empty title="Choose a model">
               Pick an available model, or type the name a client sends. You’ll see which providers it would use, in
               which order and why, and the maximum cost.

@@ -143,8 +143,9 @@ const computer = createRoute({
   path: '/computers/$id',
   beforeLoad: async ({ params: { id } }) => {
     // The page shows an error for unreadable values.
-    const found = await queryClient.ensureQueryData(computerQuery(id)).catch(() => null)
-    if (found) throw redirect({ to: '/computers/$id/$part', params: { id, part: firstPartOf(found) }, replace: true })
+    const computerRow = await queryClient.ensureQueryData(computerQuery(id)).catch(() => null)
+    if (computerRow)
+      throw redirect({ to: '/computers/$id/$part', params: { id, part: firstPartOf(computerRow) }, replace: true })
   },
 })
 const computerPart = createRoute({ ...aComputer, path: '/computers/$id/$part', validateSearch: placeIn })

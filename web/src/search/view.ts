@@ -9,8 +9,8 @@ export interface View {
 
 export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
   const words = typeof q === 'string' || typeof q === 'number' ? String(q).trim() : ''
-  const given = Array.isArray(types) ? types : []
-  const some = known.map(({ type }) => type).filter((type) => given.includes(type))
+  const typeNames = Array.isArray(types) ? types : []
+  const some = known.map(({ type }) => type).filter((type) => typeNames.includes(type))
   return {
     ...(words !== '' && { q: shorten(words, 1_000) }),
     ...(some.length > 0 && { types: some }),

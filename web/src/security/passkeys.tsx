@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { queryClient, uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
-import type { Opened } from '../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../ui/dialogs/dialog-props.ts'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
@@ -104,7 +104,7 @@ export function Passkeys({ guard }: { guard: Guard }) {
   )
 }
 
-function AddDialog({ open, onOpen, guard }: Opened & { guard: Guard }) {
+function AddDialog({ open, onOpen, guard }: OpenState & { guard: Guard }) {
   const [name, setName] = useState(() => sayAgent(navigator.userAgent))
   const sending = useSend(
     (named: string) => guard(() => addPasskey(named)),
@@ -136,7 +136,7 @@ function AddDialog({ open, onOpen, guard }: Opened & { guard: Guard }) {
   )
 }
 
-function Rename({ passkey: { id, name }, ...opened }: { passkey: Passkey } & Opened) {
+function Rename({ passkey: { id, name }, ...opened }: { passkey: Passkey } & OpenState) {
   return (
     <NameDialog
       {...opened}

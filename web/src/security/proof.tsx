@@ -1,6 +1,6 @@
 import { type ReactNode, useRef, useState } from 'react'
 import { uk } from '../shared/api.ts'
-import { Said, refusal } from '../ui/calls/errors.ts'
+import { ReadableError, refusal } from '../ui/calls/errors.ts'
 import { useAccount } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
@@ -32,7 +32,7 @@ export function useProof(): { guard: Guard; dialog: ReactNode } {
   const end = (proved: boolean): void => {
     setOpen(false)
     if (proved) waiting.current?.resolve()
-    else waiting.current?.reject(new Said('Nothing was changed because you didn’t confirm your identity.'))
+    else waiting.current?.reject(new ReadableError('Nothing was changed because you didn’t confirm your identity.'))
     waiting.current = null
   }
   return { guard, dialog: <ProofDialog open={open} onEnd={end} /> }

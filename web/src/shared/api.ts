@@ -14,19 +14,19 @@ export const ukWith = (key: string): typeof uk => createClient(contracts, { orig
 type Area = typeof uk
 type Row<T> = T extends (...args: never[]) => Promise<{ rows: (infer R)[] }> ? R : never
 type One<T> = T extends (...args: never[]) => Promise<infer R> ? R : never
-type Given<T> = T extends (input: infer I, ...rest: never[]) => unknown ? NonNullable<I> : never
+type Input<T> = T extends (input: infer I, ...rest: never[]) => unknown ? NonNullable<I> : never
 
 export type Account = One<Area['me']['get']>
 export type Session = Row<Area['auth']['sessions']>
 export type ApiKey = Row<Area['api_keys']['list']>
 export type NewApiKey = One<Area['api_keys']['create']>
-export type KeyDraft = Given<Area['api_keys']['create']>
+export type KeyDraft = Input<Area['api_keys']['create']>
 export type Workspace = Row<Area['workspaces']['list']>
 export type Provider = Row<Area['ai_gateway']['providers']>
 export type Endpoint = Row<Area['ai_gateway']['list']>
-export type EndpointDraft = Given<Area['ai_gateway']['create']>
+export type EndpointDraft = Input<Area['ai_gateway']['create']>
 export type Preset = Row<Area['ai_gateway']['presets']>
-export type Tested = One<Area['ai_gateway']['test']>
+export type ProviderTest = One<Area['ai_gateway']['test']>
 export type Model = One<Area['models']['get']>
 
 /** Every row of a list. The page limit keeps a long list from blocking the app. */

@@ -1,9 +1,9 @@
-import { kept, useKept } from './kept.ts'
+import { deviceSetting, useDeviceSetting } from './device-setting.ts'
 
 /** Whether single-letter shortcuts are on. People who use speech input or have tremors turn them off (WCAG 2.1.4). */
-const letters = kept('ukiyo.letters')
+const letters = deviceSetting('ukiyo.letters')
 export const lettersAreOn = (): boolean => letters.get() !== 'off'
-export const useLetters = (): boolean => useKept(letters) !== 'off'
+export const useLetters = (): boolean => useDeviceSetting(letters) !== 'off'
 export const switchLetters = (on: boolean): void => letters.set(on ? null : 'off')
 
 /** Elements that use letters themselves: text fields, and lists with type-ahead. */

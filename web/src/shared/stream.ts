@@ -10,13 +10,13 @@ export type Change = Extract<Event, { event: 'change' }>['data']
  * unknown changes were missed; `revoked`: the channel can't be read; `lost`: the connection dropped; `again`: it is
  * back and replays missed changes, after a break (`broke`) or a planned close by the server.
  */
-export type Heard =
+export type ChannelEvent =
   | { event: 'change'; change: Change }
   | { event: 'begun'; missed: boolean }
   | { event: 'revoked' }
   | { event: 'lost' }
   | { event: 'again'; broke: boolean }
-export type Listener = (heard: Heard) => void
+export type Listener = (heard: ChannelEvent) => void
 
 /** The number of channels one stream can follow, by the contract. */
 const MOST_CHANNELS = 100
@@ -144,14 +144,14 @@ class Stream {
       this.#tell(listeners, { event: 'revoked' })
     } else if (event.event === 'reset') this.#tell(of(event.data.channel), { event: 'begun', missed: true })
     else if (event.event === 'subscribed') {
-      const begun = event.data.channels.filter(({ recovered }) => !recovered)
-      this.#tell(new Set(begun.flatMap(({ channel }) => [...of(channel)])), { event: 'begun', missed: false })
+      const fresh = event.data.channels.filter(({ recovered }) => !recovered)
+      this.#tell(new Set(fresh.flatMap(({ channel }) => [...of(channel)])), { event: 'begun', missed: false })
     }
   }
 
   #all = (): Set<Listener> => new Set([...this.#listeners.values()].flatMap((those) => [...those]))
 
-  #tell(listeners: Iterable<Listener>, heard: Heard): void {
+  #tell(listeners: Iterable<Listener>, heard: ChannelEvent): void {
     for (const listener of listeners) listener(heard)
   }
 }

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Workspace } from './api.ts'
-import { kept, useKept } from './kept.ts'
+import { deviceSetting, useDeviceSetting } from './device-setting.ts'
 import { workspacesQuery } from './session.ts'
 
-const chosen = kept('ukiyo.workspace')
+const chosen = deviceSetting('ukiyo.workspace')
 
 export const chooseWorkspace = ({ id }: Workspace): void => chosen.set(id)
 
@@ -13,6 +13,6 @@ export const chooseWorkspace = ({ id }: Workspace): void => chosen.set(id)
  */
 export function useWorkspace(): Workspace | null {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
-  const id = useKept(chosen)
+  const id = useDeviceSetting(chosen)
   return workspaces.find((one) => one.id === id) ?? workspaces.find(({ kind }) => kind === 'personal') ?? null
 }

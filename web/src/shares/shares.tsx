@@ -30,7 +30,7 @@ function Sides() {
 }
 
 const givenQuery = pagedQuery(['shared-by-me'], (from) => uk.shares.given({ limit: 50, ...from }))
-type Given = Awaited<ReturnType<typeof uk.shares.given>>['rows'][number]
+type OwnShare = Awaited<ReturnType<typeof uk.shares.given>>['rows'][number]
 
 export function SharedByMe() {
   return (
@@ -52,7 +52,7 @@ export function SharedByMe() {
   )
 }
 
-function GivenRow({ given }: { given: Given }) {
+function GivenRow({ given }: { given: OwnShare }) {
   const { id, resource_type, resource_id, title, grantee, access, status, created_at } = given
   const name = title ?? `untitled ${resource_type}`
   const whom = grantee.name ?? grantee.email ?? 'a user'

@@ -18,6 +18,6 @@ export function canonicalSearch<S extends object>(search: S): S {
     changed ||= now !== value
     return now
   }
-  const made = Object.entries(search).map(([name, value]) => [name, WORDS.has(name) ? value : change(value)])
-  return changed ? (Object.fromEntries(made) as S) : search
+  const entries = Object.entries(search).map(([name, value]) => [name, WORDS.has(name) ? value : change(value)])
+  return changed ? (Object.fromEntries(entries) as S) : search
 }

@@ -6,7 +6,7 @@ import { listen } from '../shared/stream.ts'
 import { lineIs, lineLost } from './states/line.ts'
 import { lookForVersion } from './states/version.ts'
 
-const made: readonly [type: string, queries: readonly string[]][] = [
+const queriesOf: readonly [type: string, queries: readonly string[]][] = [
   ['notification.', ['inbox']],
   ['workspace.', ['workspaces']],
   ['member.', ['members', 'team']],
@@ -52,7 +52,7 @@ export function useFollow(accountId: string | undefined): void {
       // After leaving a workspace, the list of workspaces and the channels are refreshed.
       else if (heard.event === 'revoked') old.add('workspaces')
       else
-        for (const [type, queries] of made)
+        for (const [type, queries] of queriesOf)
           if (heard.change.type.startsWith(type)) queries.forEach((query) => old.add(query))
     })
     return () => {

@@ -1,5 +1,5 @@
 import { uk } from '../shared/api.ts'
-import { forgetKept } from '../shared/drive/uploads/keep.ts'
+import { forgetUploads } from '../shared/drive/uploads/stored-uploads.ts'
 
 /**
  * Signs out and loads a new page, which clears everything of the person from memory. The server ends this browser's
@@ -8,6 +8,6 @@ import { forgetKept } from '../shared/drive/uploads/keep.ts'
 export async function leave(): Promise<void> {
   const { url } = await uk.ways_in.sign_out()
   await import('../shared/service-worker/push.ts').then(({ forgetPushes }) => forgetPushes()).catch(() => {})
-  forgetKept()
+  forgetUploads()
   location.assign(url ?? '/app/sign-in')
 }

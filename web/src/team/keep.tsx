@@ -6,7 +6,7 @@ import { useAccount } from '../shared/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, useOpen } from '../ui/dialogs/dialog.tsx'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
-import type { Opened } from '../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../ui/dialogs/name-dialog.tsx'
 import { say } from '../ui/dialogs/toast.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
@@ -87,7 +87,7 @@ export function Keep({ workspace }: { workspace: Workspace }) {
   )
 }
 
-interface OfWorkspace extends Opened {
+interface OfWorkspace extends OpenState {
   workspace: Workspace
 }
 

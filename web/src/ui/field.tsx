@@ -73,7 +73,7 @@ export interface SelectFieldProps<T extends string> extends Rest<'select'> {
   options: readonly (readonly [value: T, label: string])[]
 }
 
-export type Chosen = Pick<SelectFieldProps<string>, 'value' | 'onValue' | 'error'>
+export type ChoiceProps = Pick<SelectFieldProps<string>, 'value' | 'onValue' | 'error'>
 
 export function SelectField<T extends string>({
   label,

@@ -4,10 +4,10 @@ import { pagedQuery } from '../shared/paged-query.ts'
 import type { View } from '../shared/views/usage.ts'
 import { dayOf, daysUpTo } from './days.ts'
 
-type Asked = Omit<View, 'measure'>
+type UsageFilter = Omit<View, 'measure'>
 export type Usage = Awaited<ReturnType<typeof uk.ai_gateway.usage>>
 
-const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
+const askedFor = ({ days, whose, model, provider, key, surface }: UsageFilter) => ({
   from: daysUpTo(dayOf(Date.now()), days)[0]!,
   ...(whose === 'instance' && { instance: true }),
   ...(whose !== 'mine' && whose !== 'instance' && { workspace_id: whose }),
@@ -17,12 +17,12 @@ const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   ...(surface !== undefined && { surface }),
 })
 
-export const csvOf = (view: Asked): string =>
+export const csvOf = (view: UsageFilter): string =>
   `/v1/app/usage-export?${new URLSearchParams(
     Object.entries(askedFor(view)).map(([name, value]): [string, string] => [name, String(value)]),
   ).toString()}`
 
-export const usageQuery = (view: Asked) =>
+export const usageQuery = (view: UsageFilter) =>
   queryOptions({
     // The measure affects only the chart.
     queryKey: ['usage', askedFor(view), view.by],
@@ -40,7 +40,7 @@ export const balanceQuery = queryOptions({
   },
 })
 
-async function calls({ whose, model, provider, key }: Asked, from: { cursor?: string }) {
+async function calls({ whose, model, provider, key }: UsageFilter, from: { cursor?: string }) {
   const answer = await uk.me.usage({
     view: 'history',
     limit: 20,
@@ -55,5 +55,5 @@ async function calls({ whose, model, provider, key }: Asked, from: { cursor?: st
 }
 export type Call = Awaited<ReturnType<typeof calls>>['rows'][number]
 
-export const callsQuery = (view: Asked) =>
+export const callsQuery = (view: UsageFilter) =>
   pagedQuery(['calls', view.whose, view.model, view.provider, view.key], (from) => calls(view, from))

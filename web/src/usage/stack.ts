@@ -18,19 +18,19 @@ export function stackOf(parts: readonly Part[], days: readonly string[], unnamed
   const sums = new Map<string, number>()
   for (const { name, value } of parts) sums.set(name ?? unnamed, (sums.get(name ?? unnamed) ?? 0) + value)
   const ranked = [...sums].filter(([, sum]) => sum > 0).toSorted((a, b) => b[1] - a[1])
-  const kept = ranked.slice(0, ranked.length > most ? most - 1 : most).map(([name]) => name)
-  const names = ranked.length > kept.length ? [...kept, OTHERS] : kept
+  const named = ranked.slice(0, ranked.length > most ? most - 1 : most).map(([name]) => name)
+  const names = ranked.length > named.length ? [...named, OTHERS] : named
   const column = new Map(days.map((day) => [day, names.map(() => 0)]))
   for (const { day, name, value } of parts) {
     const values = column.get(day)
-    const at = kept.indexOf(name ?? unnamed)
+    const at = named.indexOf(name ?? unnamed)
     if (values && value > 0) values[at < 0 ? names.length - 1 : at]! += value
   }
-  const drawn = days.map((day) => {
+  const columns = days.map((day) => {
     const values = column.get(day)!
     return { day, values, total: values.reduce((sum, value) => sum + value, 0) }
   })
-  return { names, days: drawn, peak: Math.max(0, ...drawn.map(({ total }) => total)) }
+  return { names, days: columns, peak: Math.max(0, ...columns.map(({ total }) => total)) }
 }
 
 /** Rounds `peak` up to 1, 2 or 5 times a power of ten. */

@@ -4,7 +4,7 @@ import { Tag } from '../../ui/page.tsx'
 import { computersQuery } from '../../shared/agents/queries.ts'
 import { type Tools, missingGrants } from './tool-groups.ts'
 
-const named = new Intl.ListFormat('en', { type: 'conjunction' })
+const listFormat = new Intl.ListFormat('en', { type: 'conjunction' })
 
 /** The computers available to the agent's workspace, and tool permissions that no computer grants. */
 export function Computers({ workspaceId, tools, member }: { workspaceId: string; tools: Tools; member: boolean }) {
@@ -16,8 +16,8 @@ export function Computers({ workspaceId, tools, member }: { workspaceId: string;
   const personal = workspaces?.find(({ id }) => id === workspaceId)?.kind === 'personal'
   const granted = computers.map(({ owner, allows, exposures }) => {
     const own = owner.type === 'workspace' ? owner.id === workspaceId : personal && owner.id === me
-    const given = exposures.find((one) => one.workspace_id === workspaceId)?.capabilities ?? []
-    return own ? allows : given.filter((one) => allows.includes(one))
+    const shared = exposures.find((one) => one.workspace_id === workspaceId)?.capabilities ?? []
+    return own ? allows : shared.filter((one) => allows.includes(one))
   })
   const missing = missingGrants(tools, granted)
   return (
@@ -26,8 +26,8 @@ export function Computers({ workspaceId, tools, member }: { workspaceId: string;
       {missing.length > 0 && (
         <p role="status" className="mb-2 border-l-2 border-ochre bg-sheet py-2 pl-3 text-sm">
           {computers.length === 0
-            ? `No computer is connected, so the agent can’t ${named.format(missing)}. `
-            : `No computer allows this workspace to ${named.format(missing)}. `}
+            ? `No computer is connected, so the agent can’t ${listFormat.format(missing)}. `
+            : `No computer allows this workspace to ${listFormat.format(missing)}. `}
           <a className="link" href="/app/computers">
             {computers.length === 0 ? 'Connect a computer' : 'Change permissions'}
           </a>

@@ -32,7 +32,7 @@ export const draftOf = (agent: Agent): AgentDraft => ({
 })
 
 /** A server to save. Its headers are never returned, and are kept unless sent again. */
-export const givenServer = ({ name, url, policy, tools, timeout_seconds }: Agent['mcp_servers'][number]) => ({
+export const serverChanges = ({ name, url, policy, tools, timeout_seconds }: Agent['mcp_servers'][number]) => ({
   name,
   url,
   policy,
@@ -54,8 +54,8 @@ function schemaOf(words: string): AgentChanges['output_schema'] {
 }
 
 export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null {
-  const kept = draftOf(agent)
-  const same = (field: keyof AgentDraft): boolean => JSON.stringify(kept[field]) === JSON.stringify(draft[field])
+  const saved = draftOf(agent)
+  const same = (field: keyof AgentDraft): boolean => JSON.stringify(saved[field]) === JSON.stringify(draft[field])
   const changes: AgentChanges = {
     ...(!same('name') && { name: draft.name }),
     ...(!same('description') && { description: textOrNull(draft.description) }),
@@ -63,7 +63,7 @@ export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null 
     ...(!same('model') && { model: draft.model }),
     ...(!same('tools') && { tools: draft.tools }),
     ...(!same('subagents') && { subagents: draft.subagents }),
-    ...(!same('mcp_servers') && { mcp_servers: draft.mcp_servers.map(givenServer) }),
+    ...(!same('mcp_servers') && { mcp_servers: draft.mcp_servers.map(serverChanges) }),
     ...(!same('max_turns') && { max_turns: draft.max_turns.trim() === '' ? null : typedNumber(draft.max_turns) }),
     ...(!same('output_schema') && { output_schema: schemaOf(draft.output_schema) }),
     ...(!same('spend_cap_usd') && {
@@ -82,7 +82,7 @@ export const backTo = (version: AgentVersion): AgentChanges => ({
   model: version.model,
   tools: version.tools,
   subagents: version.subagents,
-  mcp_servers: version.mcp_servers.map(givenServer),
+  mcp_servers: version.mcp_servers.map(serverChanges),
   max_turns: version.max_turns,
   output_schema: version.output_schema,
 })

@@ -7,7 +7,7 @@ import { SelectField, TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/calls/send.ts'
 import { type Policy, refreshAgents } from '../queries.ts'
 import type { Agent } from '../../shared/agents/queries.ts'
-import { givenServer } from './draft.ts'
+import { serverChanges } from './draft.ts'
 
 /**
  * Adding a server saves the agent at once, because its key is never kept here. Removing one takes effect with the next
@@ -103,7 +103,7 @@ function AddServer({ agent, open, onOpen }: { agent: Agent; open: boolean; onOpe
     void sending.send({
       id: agent.id,
       mcp_servers: [
-        ...agent.mcp_servers.map(givenServer),
+        ...agent.mcp_servers.map(serverChanges),
         { name, url, policy, ...(key !== '' && { headers: { Authorization: `Bearer ${key}` } }) },
       ],
     })

@@ -103,9 +103,9 @@ export function policyOfGroup(tools: Tools, group: ToolGroup): Policy | 'off' | 
 /** Sets the policy of these tools. Keeps the order and appends new ones. */
 export function withPolicy(tools: Tools, names: readonly string[], policy: Policy | 'off'): Tools {
   if (policy === 'off') return tools.filter(({ name }) => !names.includes(name))
-  const kept = tools.map((one) => (names.includes(one.name) ? { ...one, policy } : one))
+  const changed = tools.map((one) => (names.includes(one.name) ? { ...one, policy } : one))
   const had = new Set(tools.map(({ name }) => name))
-  return [...kept, ...names.filter((name) => !had.has(name)).map((name) => ({ name, policy }))]
+  return [...changed, ...names.filter((name) => !had.has(name)).map((name) => ({ name, policy }))]
 }
 
 const needs: Readonly<Record<string, Capability>> = {
@@ -130,6 +130,6 @@ const saysCapability: Record<Capability, string> = {
 /** Permissions that the agent's tools need on computers and that no computer grants. */
 export function missingGrants(tools: Tools, granted: readonly (readonly Capability[])[]): string[] {
   const given = new Set(granted.flat())
-  const wanted = tools.flatMap(({ name, policy }) => (policy === 'deny' ? [] : (needs[name] ?? [])))
-  return [...new Set(wanted)].filter((one) => !given.has(one)).map((one) => saysCapability[one])
+  const required = tools.flatMap(({ name, policy }) => (policy === 'deny' ? [] : (needs[name] ?? [])))
+  return [...new Set(required)].filter((one) => !given.has(one)).map((one) => saysCapability[one])
 }

@@ -6,10 +6,10 @@ import { useSend } from '../../ui/calls/send.ts'
 import { type Automation, refreshAutomations } from '../queries.ts'
 import { ownZone, wallTime } from '../zone.ts'
 import { ActionFields } from './action-fields.tsx'
-import { type AutomationDraft, changesOf, draftOf, emptyDraft, givenOf, scheduleOf } from './draft.ts'
+import { type AutomationDraft, changesOf, draftOf, emptyDraft, newAutomationOf, scheduleOf } from './draft.ts'
 import { WhenFields } from './when-fields.tsx'
 
-type Made = Awaited<ReturnType<typeof uk.automations.create>>
+type CreatedAutomation = Awaited<ReturnType<typeof uk.automations.create>>
 
 const shown = [
   'name',
@@ -40,7 +40,7 @@ export function AutomationDialog({
   preferred?: string | undefined
   open: boolean
   onOpen: (open: boolean) => void
-  onDone: (done: Automation | Made) => void
+  onDone: (done: Automation | CreatedAutomation) => void
 }) {
   const [draft, setDraft] = useState(() =>
     before ? draftOf(before, ownZone()) : newDraft(workspaces, preferred, agentId),
@@ -52,10 +52,10 @@ export function AutomationDialog({
   }
   const understood = scheduleOf(draft, wallTime(draft.time_zone) ?? wallTime('UTC')!)
   const sending = useSend(
-    async ({ schedule }: { schedule: string | null }): Promise<Automation | Made> =>
+    async ({ schedule }: { schedule: string | null }): Promise<Automation | CreatedAutomation> =>
       before
         ? uk.automations.update(changesOf(before, draft, schedule))
-        : uk.automations.create(givenOf(draft, schedule)),
+        : uk.automations.create(newAutomationOf(draft, schedule)),
     (done) => {
       void refreshAutomations()
       onOpen(false)

@@ -75,9 +75,9 @@ export function scheduleOf(draft: AutomationDraft, now: WallTime): Understood | 
   return { schedule: (draft.when === 'cron' ? draft.cron : draft.once).trim(), assumed: null }
 }
 
-type Given = Parameters<typeof uk.automations.create>[0]
+type NewAutomation = Parameters<typeof uk.automations.create>[0]
 
-const actionOf = (draft: AutomationDraft): Given['action'] =>
+const actionOf = (draft: AutomationDraft): NewAutomation['action'] =>
   draft.does === 'agent'
     ? { type: 'agent', agent_id: draft.agent_id, chat_id: draft.chat_id || null, prompt: draft.prompt }
     : { type: 'command', computer_id: draft.computer_id, command: draft.command }
@@ -90,7 +90,7 @@ const rest = (draft: AutomationDraft) => ({
   timeout_seconds: typedNumber(draft.timeout_seconds),
 })
 
-export const givenOf = (draft: AutomationDraft, schedule: string | null): Given => ({
+export const newAutomationOf = (draft: AutomationDraft, schedule: string | null): NewAutomation => ({
   ...rest(draft),
   workspace_id: draft.workspace_id,
   kind: schedule === null ? 'webhook' : 'cron',
@@ -108,12 +108,12 @@ export function changesOf(
   schedule: string | null,
 ): Parameters<typeof uk.automations.update>[0] {
   const action = actionOf(draft)
-  const kept = actionOf(draftOf(before, 'UTC'))
-  const moved = schedule !== null && (schedule !== before.schedule || draft.time_zone !== before.time_zone)
+  const savedAction = actionOf(draftOf(before, 'UTC'))
+  const isRescheduled = schedule !== null && (schedule !== before.schedule || draft.time_zone !== before.time_zone)
   return {
     id: before.id,
     ...rest(draft),
-    ...(JSON.stringify(action) !== JSON.stringify(kept) && { action }),
-    ...(moved && { schedule, time_zone: draft.time_zone }),
+    ...(JSON.stringify(action) !== JSON.stringify(savedAction) && { action }),
+    ...(isRescheduled && { schedule, time_zone: draft.time_zone }),
   }
 }

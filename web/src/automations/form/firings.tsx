@@ -6,12 +6,12 @@ import { type Firing, firingsQuery } from '../queries.ts'
 import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
 
 export function Firings({ schedule, timeZone }: { schedule: string; timeZone: string }) {
-  const asked = useSettled({ schedule, timeZone }, 250)
+  const deferred = useSettled({ schedule, timeZone }, 250)
   const { data, error, refetch, isPlaceholderData } = useQuery({
-    ...firingsQuery(asked.schedule, asked.timeZone),
+    ...firingsQuery(deferred.schedule, deferred.timeZone),
     placeholderData: keepPreviousData,
   })
-  if (asked.schedule === '') return null
+  if (deferred.schedule === '') return null
   if (error && (refusal(error)?.status ?? 503) >= 500)
     return <Failure what="The next runs" error={error} again={refetch} />
   if (error)

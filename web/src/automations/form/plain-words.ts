@@ -184,8 +184,8 @@ function dateIn(text: Text, now: WallTime): (WallTime & { part?: string }) | nul
   )
   if (!dated) return null
   const [m, d] = [monthOf(dated[2] || dated[3]!), Number(dated[1] || dated[4])]
-  const passed = m < now.month || (m === now.month && d < now.day)
-  return { ...now, year: dated[5] ? Number(dated[5]) : now.year + (passed ? 1 : 0), month: m, day: d }
+  const isPast = m < now.month || (m === now.month && d < now.day)
+  return { ...now, year: dated[5] ? Number(dated[5]) : now.year + (isPast ? 1 : 0), month: m, day: d }
 }
 
 function repeated(text: Text): Understood {

@@ -106,7 +106,7 @@ function RunLog({ run }: { run: AutomationRun }) {
 }
 
 function RunActions({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; active: boolean }) {
-  const given = { id: run.automation_id, runId: run.id }
+  const ids = { id: run.automation_id, runId: run.id }
   const cancel = useSend(uk.automations.cancel, async () => {
     await refreshAutomations()
     say('Run stopped')
@@ -116,12 +116,12 @@ function RunActions({ run, mayRun, active }: { run: AutomationRun; mayRun: boole
   return (
     <div className="flex flex-col items-end gap-2">
       {isGoing(run) && (
-        <Button look="danger-plain" pending={cancel.pending} onClick={() => void cancel.send(given)}>
+        <Button look="danger-plain" pending={cancel.pending} onClick={() => void cancel.send(ids)}>
           Stop run
         </Button>
       )}
       {active && ['failed', 'timed_out', 'cancelled'].includes(run.status) && (
-        <Button look="primary" pending={retry.pending} onClick={() => void retry.send(given)}>
+        <Button look="primary" pending={retry.pending} onClick={() => void retry.send(ids)}>
           Retry run
         </Button>
       )}

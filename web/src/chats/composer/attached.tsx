@@ -4,21 +4,21 @@ import { sayError } from '../../ui/calls/errors.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { inlineSource } from '../temporary/inline.ts'
-import type { Attached, Source } from '../../shared/conversation/written.ts'
+import type { AttachedFile, Source } from '../../shared/conversation/written.ts'
 
 export interface Attaching {
-  files: readonly Attached[]
+  files: readonly AttachedFile[]
   busy: boolean
   add(files: readonly File[]): void
   remove(key: number): void
   clear(): void
   /** Restores files after a failed send. */
-  bring(files: readonly Attached[]): void
+  bring(files: readonly AttachedFile[]): void
 }
 
 const FOLDER = 'Chat uploads'
 
-const NO_PLACE: Attached['state'] = { is: 'failed', why: 'Files can’t be attached here.' }
+const NO_PLACE: AttachedFile['state'] = { is: 'failed', why: 'Files can’t be attached here.' }
 
 /** The workspace for uploads; undefined while loading, null if the person isn't a member. */
 export type FilesGoTo = string | null | undefined
@@ -29,11 +29,11 @@ export type FilesGoTo = string | null | undefined
  * drive.
  */
 export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attaching {
-  const [files, set] = useState<readonly Attached[]>([])
+  const [files, set] = useState<readonly AttachedFile[]>([])
   const next = useRef(0)
   /** The latest attempt per file; results of earlier attempts are ignored. */
   const ways = useRef(new Map<number, Promise<Source>>())
-  const settle = (key: number, state: Attached['state']): void =>
+  const settle = (key: number, state: AttachedFile['state']): void =>
     set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
   const carry = (key: number, name: string, file: File): void => {
     if (!temporary && typeof workspaceId !== 'string') return
@@ -99,8 +99,8 @@ function takeBack(source: Source): void {
 
 async function upload(workspaceId: string, bytes: File, name: string): Promise<Source> {
   const folder = await folderFor(workspaceId)
-  const made = await uk.drive.upload({ parent_id: folder, name, on_conflict: 'rename' }, { file: { bytes, name } })
-  return { kind: 'file', file_id: made.id }
+  const uploaded = await uk.drive.upload({ parent_id: folder, name, on_conflict: 'rename' }, { file: { bytes, name } })
+  return { kind: 'file', file_id: uploaded.id }
 }
 
 async function folderFor(workspaceId: string): Promise<string> {

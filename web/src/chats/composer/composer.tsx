@@ -5,7 +5,7 @@ import { useDroppedFiles } from '../../ui/dropped-files.ts'
 import { Refused } from '../../ui/notice.tsx'
 import { AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
 import { hearMessageKeys } from '../../shared/conversation/message-keys.ts'
-import type { Written } from '../../shared/conversation/written.ts'
+import type { WrittenMessage } from '../../shared/conversation/written.ts'
 
 /**
  * The message field: grows with its text, accepts dropped and pasted files, and shows a stop button during a response.
@@ -29,13 +29,13 @@ export function Composer({
   temporary?: boolean
   draft: string
   onDraft: (text: string) => void
-  onSend: (written: Written) => Promise<boolean>
+  onSend: (written: WrittenMessage) => Promise<boolean>
   onStop: (() => void) | null
   sending: boolean
   error: string | null
   focusOn: string
   /** A rejected message from another page, to be sent again. */
-  returned?: Written | null
+  returned?: WrittenMessage | null
   tools: ReactNode
   voice?: ReactNode
   note?: ReactNode

@@ -1,11 +1,11 @@
-import type { Written } from '../../shared/conversation/written.ts'
+import type { WrittenMessage } from '../../shared/conversation/written.ts'
 import type { Draft } from '../../shared/conversation/thread/thread.ts'
 
 type Content = Draft['content']
-type Given = Exclude<Content, string>[number]
+type Part = Exclude<Content, string>[number]
 
-export function contentOf({ text, files }: Written): Content {
-  const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
+export function contentOf({ text, files }: WrittenMessage): Content {
+  const parts = files.flatMap(({ state, isPicture, name }): Part[] => {
     if (state.is !== 'there') return []
     const { source } = state
     return [isPicture ? { type: 'image', source } : { type: 'file', source, name }]

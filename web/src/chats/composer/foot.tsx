@@ -8,7 +8,7 @@ import type { Draft } from '../../shared/conversation/thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'
 import type { FilesGoTo } from './attached.tsx'
 import { Composer } from './composer.tsx'
-import type { Written } from '../../shared/conversation/written.ts'
+import type { WrittenMessage } from '../../shared/conversation/written.ts'
 
 /** The composer and its notices. It holds the typed text, so that typing renders nothing else. */
 export function Foot({
@@ -32,7 +32,7 @@ export function Foot({
   edited: Message | null
   onEdited: (message: Message | null) => void
   /** The first message of the chat, if it was rejected. */
-  returned: Written | null
+  returned: WrittenMessage | null
   send: (draft: Draft) => Promise<boolean>
   onStop: (() => void) | null
   refused: string | null
@@ -96,23 +96,23 @@ function useMessageDraft({
     () => '',
     (words) => words.trim() === '' || edited !== null,
   )
-  const kept = useRef<string | null>(null)
+  const rejectedEdit = useRef<string | null>(null)
   useEffect(() => {
-    if (edited !== null) setDraft(kept.current ?? edited.text)
-    kept.current = null
+    if (edited !== null) setDraft(rejectedEdit.current ?? edited.text)
+    rejectedEdit.current = null
   }, [edited])
-  const onSend = async (written: Written): Promise<boolean> => {
+  const onSend = async (written: WrittenMessage): Promise<boolean> => {
     const content = contentOf(written)
     const parent = edited === null ? {} : { parent_id: edited.parent_id }
     setDraft('')
     onEdited(null)
-    const went = await send({ id: chatId, content, ...parent })
-    if (!went && edited === null) setDraft((now) => now || written.text)
-    if (!went && edited !== null) {
-      kept.current = written.text
+    const isAccepted = await send({ id: chatId, content, ...parent })
+    if (!isAccepted && edited === null) setDraft((now) => now || written.text)
+    if (!isAccepted && edited !== null) {
+      rejectedEdit.current = written.text
       onEdited(edited)
     }
-    return went
+    return isAccepted
   }
   return {
     draft,

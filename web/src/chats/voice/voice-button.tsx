@@ -15,11 +15,11 @@ export function VoiceButton({
   const [state, set] = useState<Recording>({ is: 'idle' })
   const { data: model } = useQuery(listenerQuery)
   const discard = useRef<(() => void) | null>(null)
-  const left = useRef(false)
+  const hasLeft = useRef(false)
   useEffect(() => {
-    left.current = false
+    hasLeft.current = false
     return () => {
-      left.current = true
+      hasLeft.current = true
       discard.current?.()
     }
   }, [])
@@ -30,7 +30,7 @@ export function VoiceButton({
     try {
       const sound = await record((now) => {
         // The permission may arrive after the person left the page.
-        if (left.current) return now.discard()
+        if (hasLeft.current) return now.discard()
         discard.current = now.discard
         set(now)
       })

@@ -78,8 +78,8 @@ function Words({
         if (refusal(error)?.status === 404) return null
         throw error
       })
-      const moved = now !== null && 'modified_at' in now && now.modified_at !== row.modified_at
-      if (moved && !force) return false
+      const isChanged = now !== null && 'modified_at' in now && now.modified_at !== row.modified_at
+      if (isChanged && !force) return false
       const query = new URLSearchParams({ path: row.path, overwrite: 'true' })
       await sendPart(`/v1/computers/${computerId}/fs/upload?${query}`, new Blob([words]), {})
       return true

@@ -25,7 +25,7 @@ export function Files({ computer }: { computer: Computer }) {
   return error ? <Failure what="The files" error={error} again={refetch} /> : <Waiting what="the files" />
 }
 
-interface Chosen {
+interface ChosenRow {
   row: Row
   action: FileAction
 }
@@ -34,7 +34,7 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
   const { id } = computer
   const writes = standingFor(computer, 'fs_write')
   const runs = standingFor(computer, 'exec')
-  const chosen = useOpen<Chosen>()
+  const chosen = useOpen<ChosenRow>()
   const [adding, setAdding] = useState<'folder' | 'drive' | null>(null)
   const upload = (files: FileList): void => {
     for (const file of files) begin(id, within(path, file.name), file)
@@ -171,7 +171,7 @@ function FileDialog({
 }: {
   computerId: string
   path: string
-  chosen: Chosen
+  chosen: ChosenRow
   writes: Standing
   open: boolean
   onOpen: (open: boolean) => void

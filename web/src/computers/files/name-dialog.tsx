@@ -1,11 +1,11 @@
 import { uk } from '../../shared/api.ts'
 import { ApiError } from '#interfaces/client.ts'
-import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../../ui/dialogs/dialog-props.ts'
 import { NameDialog } from '../../ui/dialogs/name-dialog.tsx'
 import { folderOf, within } from './paths.ts'
 import { type Row, refreshFolder } from './queries.ts'
 
-interface Props extends Opened {
+interface Props extends OpenState {
   computerId: string
 }
 

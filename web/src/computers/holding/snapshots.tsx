@@ -48,11 +48,11 @@ export function Snapshots({ computer: { id }, manages }: { computer: Computer; m
 
 export function Left({ computers }: { computers: readonly Computer[] }) {
   const { data } = useSnapshots()
-  const left = data?.filter((one) => !computers.some(({ id }) => id === one.computer_id)) ?? []
-  if (left.length === 0) return null
+  const others = data?.filter((one) => !computers.some(({ id }) => id === one.computer_id)) ?? []
+  if (others.length === 0) return null
   return (
     <Section title="Other snapshots" about="Snapshots of deleted or transferred computers.">
-      <List snapshots={left} />
+      <List snapshots={others} />
     </Section>
   )
 }

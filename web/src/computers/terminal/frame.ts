@@ -68,7 +68,7 @@ function draw(port: MessagePort, look: Look): void {
     if (text !== '') say({ type: 'copy', text })
   }
 
-  let told = ''
+  let lastSize = ''
   /** Only an active user sets the size, so that viewers don't resize full-screen programs. */
   function fitIn(): void {
     if (!document.hasFocus()) return
@@ -76,8 +76,8 @@ function draw(port: MessagePort, look: Look): void {
     if (size === undefined || !(size.cols > 1 && size.rows > 1)) return
     const { cols, rows } = size
     if (terminal.cols !== cols || terminal.rows !== rows) terminal.resize(cols, rows)
-    if (told === `${cols} ${rows}`) return
-    told = `${cols} ${rows}`
+    if (lastSize === `${cols} ${rows}`) return
+    lastSize = `${cols} ${rows}`
     say({ type: 'resize', cols, rows })
   }
   new ResizeObserver(fitIn).observe(screen)
@@ -97,7 +97,7 @@ function draw(port: MessagePort, look: Look): void {
       case 'bytes':
         return terminal.write(message.bytes, () => say({ type: 'written', bytes: message.bytes.length }))
       case 'resize':
-        told = `${message.cols} ${message.rows}`
+        lastSize = `${message.cols} ${message.rows}`
         return terminal.resize(message.cols, message.rows)
       case 'key':
         return say({ type: 'input', data: sequenceOf(message.key, terminal.modes.applicationCursorKeysMode) })

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { useScheme } from '../../ui/media.ts'
-import { Attached, type LineState } from './attached.ts'
+import { TerminalConnection, type LineState } from './connection.ts'
 import { KeyBar } from './key-bar.tsx'
 import type { FromFrame, Look, ToFrame } from './messages.ts'
 import { useWish } from './wish.ts'
@@ -29,7 +29,7 @@ interface Props {
 export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Props) {
   const frame = useRef<HTMLIFrameElement>(null)
   const port = useRef<MessagePort | null>(null)
-  const line = useRef<Attached | null>(null)
+  const line = useRef<TerminalConnection | null>(null)
   const [state, setState] = useState<LineState>({ type: 'connecting' })
   const [control, setControl] = useState(false)
   const scheme = useScheme()
@@ -84,7 +84,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
     port1.start()
     // The frame has no origin to address; the message contains only settings.
     frame.current!.contentWindow!.postMessage({ look: now.current.look }, '*', [port2])
-    line.current = new Attached(computerId, terminalId, {
+    line.current = new TerminalConnection(computerId, terminalId, {
       state(next) {
         setState(next)
         if (next.type === 'ended' || next.type === 'refused') now.current.onEnd()

@@ -15,10 +15,10 @@ const listeners = new Set<() => void>()
 
 function read(): Wish {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Wish>
+    const stored = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Wish>
     return {
-      fontSize: SIZES.find((one) => one === kept.fontSize) ?? first.fontSize,
-      screenReader: kept.screenReader === true,
+      fontSize: SIZES.find((one) => one === stored.fontSize) ?? first.fontSize,
+      screenReader: stored.screenReader === true,
     }
   } catch {
     return first

@@ -27,14 +27,14 @@ export function valueOf({ kind, name }: Field, text: string): unknown {
   }
 }
 
-export interface Filled extends Tried {
+export interface FilledRequest extends Tried {
   params: Record<string, string>
   query: [string, string][]
   json: Record<string, unknown> | undefined
 }
 
 /** Builds the request of a form. Throws like `valueOf`. */
-export function filled(operation: Operation, draft: Draft, file: File | null, key: string | null): Filled {
+export function filled(operation: Operation, draft: Draft, file: File | null, key: string | null): FilledRequest {
   const { method, path, fields, filePart } = operation
   const typed = fields.flatMap((field) => {
     const text = typedIn(draft, field)

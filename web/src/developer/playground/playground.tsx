@@ -39,11 +39,11 @@ export function Playground() {
 
 function Endpoints({ operations, shown }: { operations: readonly Operation[]; shown: Operation | undefined }) {
   const [words, setWords] = useState('')
-  const sought = words.trim().toLowerCase()
-  const found = operations.filter(({ id, summary, path, method, area }) =>
-    sought.split(/\s+/).every((word) => `${area} ${summary} ${method} ${path} ${id}`.toLowerCase().includes(word)),
+  const needle = words.trim().toLowerCase()
+  const matches = operations.filter(({ id, summary, path, method, area }) =>
+    needle.split(/\s+/).every((word) => `${area} ${summary} ${method} ${path} ${id}`.toLowerCase().includes(word)),
   )
-  const areas = [...Map.groupBy(found, ({ area }) => area)]
+  const areas = [...Map.groupBy(matches, ({ area }) => area)]
   return (
     <div className="min-w-0 lg:sticky lg:top-6">
       <TextField
@@ -60,7 +60,7 @@ function Endpoints({ operations, shown }: { operations: readonly Operation[]; sh
       >
         {areas.length === 0 && <p className="px-3 py-3 text-sm text-quiet">No matching endpoints.</p>}
         {areas.map(([area, ofArea]) => (
-          <details key={`${area} ${sought !== ''}`} open={sought !== '' || shown?.area === area}>
+          <details key={`${area} ${needle !== ''}`} open={needle !== '' || shown?.area === area}>
             <summary className="px-3 py-2 text-sm font-medium">{area}</summary>
             <ul className="pb-2">
               {ofArea.map(({ id, summary, method }) => (

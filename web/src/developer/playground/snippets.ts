@@ -1,10 +1,10 @@
 import { curl, objectOf, quoted, typescript } from '#interfaces/docs/examples/code.ts'
 import { requestOf } from '#interfaces/docs/browser/try-it.js'
 import type { Example } from '../../ui/snippet.tsx'
-import type { Filled } from './draft.ts'
+import type { FilledRequest } from './draft.ts'
 import type { Operation } from './operations.ts'
 
-export function snippetsOf(operation: Operation, call: Filled, origin: string): Example[] {
+export function snippetsOf(operation: Operation, call: FilledRequest, origin: string): Example[] {
   const { method, auth, filePart, answersBytes, streams, command, call: name } = operation
   const [url] = requestOf({ ...call, file: null })
   const has = call.json !== undefined && Object.keys(call.json).length > 0
@@ -46,9 +46,9 @@ function byClient(
   origin: string,
   { streamed, filePart, answersBytes }: { streamed: boolean; filePart: string | null; answersBytes: boolean },
 ): string {
-  const given = Object.keys(input).length > 0 ? objectOf(input, 0) : ''
-  const withFile = `{ ${given === '' ? '' : `...${given}, `}file: await openAsBlob('hello.txt') }`
-  const call = `uk.${name}(${filePart === null ? given : withFile})`
+  const argument = Object.keys(input).length > 0 ? objectOf(input, 0) : ''
+  const withFile = `{ ${argument === '' ? '' : `...${argument}, `}file: await openAsBlob('hello.txt') }`
+  const call = `uk.${name}(${filePart === null ? argument : withFile})`
   return [
     ...(filePart === null ? [] : ["import { openAsBlob } from 'node:fs'"]),
     "import { createClient } from '@ukiyo-platform/client'",

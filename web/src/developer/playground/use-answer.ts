@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { readAnswer, requestOf } from '#interfaces/docs/browser/try-it.js'
 import { queryClient } from '../../shared/api.ts'
-import type { Filled } from './draft.ts'
+import type { FilledRequest } from './draft.ts'
 
 export interface Answer {
   /** Null: no response. */
@@ -21,11 +21,11 @@ export function useAnswer() {
   const [going, setGoing] = useState(false)
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
-  const send = async (call: Filled, isBytes: boolean): Promise<void> => {
+  const send = async (call: FilledRequest, isBytes: boolean): Promise<void> => {
     running.current?.abort()
     const own = (running.current = new AbortController())
-    const begun = performance.now()
-    const since = (): number => Math.round(performance.now() - begun)
+    const startedAt = performance.now()
+    const since = (): number => Math.round(performance.now() - startedAt)
     setAnswer(null)
     setGoing(true)
     const show = (change: (before: Answer | null) => Answer | null): void => {

@@ -52,7 +52,7 @@ const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 function ById() {
   const [id, setId] = useState('')
   const navigate = useNavigate()
-  const sought = id.trim().toUpperCase()
+  const requestId = id.trim().toUpperCase()
   return (
     <form
       role="search"
@@ -60,7 +60,7 @@ function ById() {
       className="flex items-end gap-2"
       onSubmit={(event) => {
         event.preventDefault()
-        if (ULID.test(sought)) void navigate({ to: '/developer/requests/$id', params: { id: sought } })
+        if (ULID.test(requestId)) void navigate({ to: '/developer/requests/$id', params: { id: requestId } })
       }}
     >
       <TextField
@@ -72,7 +72,7 @@ function ById() {
         autoComplete="off"
         spellCheck={false}
       />
-      <Button type="submit" className="h-[2.375rem]!" disabled={!ULID.test(sought)}>
+      <Button type="submit" className="h-[2.375rem]!" disabled={!ULID.test(requestId)}>
         Open request
       </Button>
     </form>

@@ -68,9 +68,9 @@ function Kinds({
   events: readonly string[]
   toggle: (one: string) => void
 }) {
-  const sought = words.trim().toLowerCase()
-  const found = types.filter(({ type, description }) => `${type} ${description}`.toLowerCase().includes(sought))
-  const kinds = [...Map.groupBy(found, ({ type }) => kindOf(type))]
+  const needle = words.trim().toLowerCase()
+  const matches = types.filter(({ type, description }) => `${type} ${description}`.toLowerCase().includes(needle))
+  const kinds = [...Map.groupBy(matches, ({ type }) => kindOf(type))]
   if (kinds.length === 0) return <p className="text-sm text-quiet">No matching events.</p>
   return (
     <div
@@ -81,7 +81,7 @@ function Kinds({
       {kinds.map(([kind, ofKind]) => {
         const all = `${kind}.*`
         return (
-          <details key={kind} open={sought !== '' || ofKind.some(({ type }) => events.includes(type))}>
+          <details key={kind} open={needle !== '' || ofKind.some(({ type }) => events.includes(type))}>
             <summary className="px-3 py-2 text-sm">
               <span className="font-medium">{kind.replaceAll('_', ' ')}</span>{' '}
               <span className="text-quiet">

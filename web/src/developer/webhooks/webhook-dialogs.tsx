@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { uk } from '../../shared/api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
-import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../../ui/dialogs/dialog-props.ts'
 import { ShownOnce } from '../../ui/dialogs/shown-once.tsx'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -51,7 +51,7 @@ function Fields({
   )
 }
 
-export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { workspaceId: string }) {
+export function NewWebhookDialog({ open, onOpen, workspaceId }: OpenState & { workspaceId: string }) {
   const [draft, setDraft] = useState<Draft>({ name: '', url: '', events: ['*'] })
   const [made, setMade] = useState<Webhook | null>(null)
   const sending = useSend(uk.webhooks.create, async (webhook) => {
@@ -84,7 +84,7 @@ export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { works
   )
 }
 
-export function ChangeWebhookDialog({ open, onOpen, webhook }: Opened & { webhook: Webhook }) {
+export function ChangeWebhookDialog({ open, onOpen, webhook }: OpenState & { webhook: Webhook }) {
   const { id, name, url, events } = webhook
   const [draft, setDraft] = useState<Draft>({ name, url, events })
   const sending = useSend(
@@ -112,7 +112,7 @@ export function ChangeWebhookDialog({ open, onOpen, webhook }: Opened & { webhoo
   )
 }
 
-export function RotateSecretDialog({ open, onOpen, webhook }: Opened & { webhook: Webhook }) {
+export function RotateSecretDialog({ open, onOpen, webhook }: OpenState & { webhook: Webhook }) {
   const [overlap, setOverlap] = useState<Overlap>('86400')
   const [made, setMade] = useState<Webhook | null>(null)
   const sending = useSend(uk.webhooks.rotate_secret, async (changed) => {
@@ -142,7 +142,7 @@ export function RotateSecretDialog({ open, onOpen, webhook }: Opened & { webhook
   )
 }
 
-function ShownSecret({ made, ...dialog }: Opened & { made: Webhook; title: string }) {
+function ShownSecret({ made, ...dialog }: OpenState & { made: Webhook; title: string }) {
   return (
     <ShownOnce
       {...dialog}

@@ -19,18 +19,25 @@ export interface Within {
   name: string
 }
 
-const asked = ({ workspaceId, path }: Within) => ({
+const scope = ({ workspaceId, path }: Within) => ({
   ...(workspaceId !== null && { workspace_id: workspaceId }),
   ...(path !== null && { path }),
 })
 
-export function Found({ words, regex, within }: { words: string; regex: boolean; within: Within }) {
+function useResults(words: string, regex: boolean, within: Within) {
   const key = [words, within.workspaceId, within.path]
-  const named = useQuery({
+  const byName = useQuery({
     queryKey: ['drive', 'named', ...key],
     queryFn: async () =>
-      (await uk.drive.glob({ ...asked(within), pattern: globFor(words), type: 'any', case: 'insensitive', limit: 50 }))
-        .rows,
+      (
+        await uk.drive.glob({
+          ...scope(within),
+          pattern: globFor(words),
+          type: 'any',
+          case: 'insensitive',
+          limit: 50,
+        })
+      ).rows,
     placeholderData: keepPreviousData,
     enabled: !regex,
   })
@@ -38,7 +45,7 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
     queryKey: ['drive', 'lines found', regex, ...key],
     queryFn: async () => {
       const { rows, next, extra } = await uk.drive.grep({
-        ...asked(within),
+        ...scope(within),
         pattern: words,
         fixed: !regex,
         case: 'smart',
@@ -48,9 +55,14 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
     },
     placeholderData: keepPreviousData,
   })
-  const files = (named.data ?? []).filter((file) => file.workspace_id === within.of)
+  return { byName, lines }
+}
+
+export function Found({ words, regex, within }: { words: string; regex: boolean; within: Within }) {
+  const { byName, lines } = useResults(words, regex, within)
+  const files = (byName.data ?? []).filter((file) => file.workspace_id === within.of)
   const rows = (lines.data?.rows ?? []).filter((row) => row.workspace_id === within.of)
-  const busy = named.isFetching || lines.isFetching
+  const busy = byName.isFetching || lines.isFetching
   return (
     <div
       aria-busy={busy}
@@ -62,10 +74,10 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
       {!regex && (
         <Group
           title="Names"
-          count={named.data ? plural(files.length, 'name') : null}
+          count={byName.data ? plural(files.length, 'name') : null}
           what="The names"
-          error={named.error}
-          again={named.refetch}
+          error={byName.error}
+          again={byName.refetch}
         >
           <ul aria-label="Names" className="divide-y divide-line border border-line bg-sheet empty:hidden">
             {files.map((file) => (

@@ -4,7 +4,7 @@ import { Icon } from '../../ui/icons.tsx'
 import type { DriveFile } from '../../shared/drive/files.ts'
 import type { Box } from './covered.ts'
 import { useMarquee } from './marquee.ts'
-import { type Wish, wishOf } from './list-keys.ts'
+import { type ListCommand, commandOf } from './list-keys.ts'
 import { Row, type RowActions, columns as columnClass, rowId } from './row.tsx'
 import type { Selection } from './selection.ts'
 import { type Order, type Sort, orders } from './sort.ts'
@@ -24,7 +24,7 @@ interface Props {
   selection: Selection
   renaming: string | null
   actions: RowActions
-  onWish: (wish: Wish) => void
+  onWish: (wish: ListCommand) => void
   /** The previous folder's rows are shown while these load. */
   stale: boolean
 }
@@ -65,7 +65,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     if (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') return
     // Keys for controls in a row, such as its menu.
     if (event.target instanceof HTMLButtonElement && (event.key === 'Enter' || event.key === ' ')) return
-    const wish = wishOf(event, {
+    const wish = commandOf(event, {
       columns,
       page: columns * Math.max(1, Math.floor((scroller.current?.clientHeight ?? size) / size) - 1),
     })

@@ -2,7 +2,7 @@ import type { IconName } from '../../ui/icons.tsx'
 import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** The kinds of files, which decide how a file is shown. */
-export type Shown =
+export type ViewKind =
   | 'folder'
   | 'picture'
   | 'drawing'
@@ -18,7 +18,7 @@ const officeTypes =
   /^application\/(msword|rtf|epub\+zip|vnd\.(ms-(excel|powerpoint)|openxmlformats-officedocument\..+|oasis\.opendocument\..+))$/
 const textTypes = /^text\/|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|toml|sql|x-ndjson|javascript)\b/
 
-export function shownAs({ kind, mime_type }: Pick<DriveFile, 'kind' | 'mime_type'>): Shown {
+export function shownAs({ kind, mime_type }: Pick<DriveFile, 'kind' | 'mime_type'>): ViewKind {
   const type = mime_type ?? ''
   if (kind === 'folder') return 'folder'
   if (type === 'image/svg+xml') return 'drawing'
@@ -31,7 +31,7 @@ export function shownAs({ kind, mime_type }: Pick<DriveFile, 'kind' | 'mime_type
   return textTypes.test(type) ? 'text' : 'other'
 }
 
-const about: Record<Shown, { icon: IconName; words: string }> = {
+const about: Record<ViewKind, { icon: IconName; words: string }> = {
   folder: { icon: 'folder', words: 'Folder' },
   picture: { icon: 'picture', words: 'Image' },
   drawing: { icon: 'picture', words: 'Drawing' },

@@ -1,17 +1,17 @@
 import type { KeyboardEvent } from 'react'
 
-export type Wish =
+export type ListCommand =
   | { is: 'go'; by: number; range: boolean }
   /** A box over the files at these indexes; `adds` extends the previous selection. */
   | { is: 'mark'; indices: readonly number[]; adds: boolean; begins: boolean }
   | { is: 'open' | 'select' | 'all' | 'none' | 'trash' | 'undo' | 'rename' | 'up' }
 
 /** The action for a key. In a grid, the up and down arrows move by a row; a page is what fits on the screen. */
-export function wishOf(
+export function commandOf(
   { key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent,
   { columns, page }: { columns: number; page: number },
-): Wish | null {
-  const go = (by: number): Wish => ({ is: 'go', by, range: shiftKey })
+): ListCommand | null {
+  const go = (by: number): ListCommand => ({ is: 'go', by, range: shiftKey })
   if (altKey) return key === 'ArrowUp' ? { is: 'up' } : null
   if (ctrlKey || metaKey)
     return key.toLowerCase() === 'a' ? { is: 'all' } : key.toLowerCase() === 'z' ? { is: 'undo' } : null

@@ -44,13 +44,13 @@ export function useMarquee(
     return { x: x - left, y: y - top }
   }
   const draw = (): void => {
-    const held = press.current!
-    const to = inContent(held.now)
+    const active = press.current!
+    const to = inContent(active.now)
     const next = {
-      left: Math.min(held.from.x, to.x),
-      top: Math.min(held.from.y, to.y),
-      right: Math.max(held.from.x, to.x),
-      bottom: Math.max(held.from.y, to.y),
+      left: Math.min(active.from.x, to.x),
+      top: Math.min(active.from.y, to.y),
+      right: Math.max(active.from.x, to.x),
+      bottom: Math.max(active.from.y, to.y),
     }
     const { width, height } = content.current!.getBoundingClientRect()
     setBox({
@@ -61,18 +61,18 @@ export function useMarquee(
     })
     const indices = covered(next, width, latest.current.layout)
     const key = indices.join()
-    if (held.drawn && key === last.current) return
-    latest.current.on.covers(indices, held.adds, !held.drawn)
-    held.drawn = true
+    if (active.drawn && key === last.current) return
+    latest.current.on.covers(indices, active.adds, !active.drawn)
+    active.drawn = true
     last.current = key
   }
   /** Scrolls the list while the pointer is at an edge. */
   const scroll = (): void => {
-    const held = press.current
-    if (held === null) return
+    const active = press.current
+    if (active === null) return
     const { top, bottom } = scroller.current!.getBoundingClientRect()
-    const by = held.now.y < top + EDGE_PX ? -SCROLL_PX : held.now.y > bottom - EDGE_PX ? SCROLL_PX : 0
-    if (held.drawn && by !== 0) {
+    const by = active.now.y < top + EDGE_PX ? -SCROLL_PX : active.now.y > bottom - EDGE_PX ? SCROLL_PX : 0
+    if (active.drawn && by !== 0) {
       scroller.current!.scrollBy(0, by)
       draw()
     }
@@ -145,25 +145,25 @@ const handlersOf = ({
     press.current = { pointer: event.pointerId, from: inContent(now), now, drawn: false, adds }
   },
   onPointerMove(event: PointerEvent) {
-    const held = press.current
-    if (held?.pointer !== event.pointerId) return
+    const active = press.current
+    if (active?.pointer !== event.pointerId) return
     // The button was released outside the window.
     if ((event.buttons & 1) === 0) return end()
-    const before = held.now
+    const before = active.now
     const now = { x: event.clientX, y: event.clientY }
-    if (!held.drawn) {
+    if (!active.drawn) {
       if (Math.hypot(now.x - before.x, now.y - before.y) < DRAG_PX) return
       // Suppresses the click at the end of the drag.
       scroller.current!.setPointerCapture(event.pointerId)
       startScroll()
     }
-    held.now = now
+    active.now = now
     draw()
   },
   onPointerUp(event: PointerEvent) {
-    const held = press.current
-    if (held?.pointer !== event.pointerId) return
-    const isOnNothing = !held.drawn && !held.adds && (event.target as Element).closest('[role=row]') === null
+    const active = press.current
+    if (active?.pointer !== event.pointerId) return
+    const isOnNothing = !active.drawn && !active.adds && (event.target as Element).closest('[role=row]') === null
     end()
     if (isOnNothing) onNothing()
   },

@@ -20,7 +20,7 @@ const foldersQuery = ({ workspaceId, folderId }: Place) =>
 
 const unfolded = new Set<string>()
 
-interface Given {
+interface FolderProps {
   current: Place | null
   takesDrops?: boolean
   onPick: (place: Place, name: string) => void
@@ -32,7 +32,7 @@ export function FolderTree({
   workspaces,
   open = [],
   ...given
-}: Given & { label: string; workspaces: readonly Workspace[]; open?: readonly string[] }) {
+}: FolderProps & { label: string; workspaces: readonly Workspace[]; open?: readonly string[] }) {
   const { current } = given
   const [, redraw] = useState(0)
   const opened = open.join()
@@ -63,7 +63,7 @@ function Node({
   level,
   isFirst = false,
   ...given
-}: Given & { place: Place; name: string; level: number; isFirst?: boolean }) {
+}: FolderProps & { place: Place; name: string; level: number; isFirst?: boolean }) {
   const { current, takesDrops = false, onPick } = given
   const id = place.folderId ?? place.workspaceId
   const [isOpen, setOpen] = useState(unfolded.has(id))

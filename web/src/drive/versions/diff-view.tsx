@@ -15,7 +15,7 @@ export function DiffView({ before, after, label }: { before: string; after: stri
   if (hunks === null)
     return <p className="px-3 py-3 text-sm text-quiet">These versions are too different to compare line by line.</p>
   if (hunks.length === 0) return <p className="px-3 py-3 text-sm text-quiet">No changes.</p>
-  let left = MOST_LINES
+  let linesLeft = MOST_LINES
   return (
     <div
       role="region"
@@ -33,8 +33,8 @@ export function DiffView({ before, after, label }: { before: string; after: stri
           </tr>
         </thead>
         {hunks.map(({ at, lines }) => {
-          const shown = lines.slice(0, Math.max(0, left))
-          left -= lines.length
+          const shown = lines.slice(0, Math.max(0, linesLeft))
+          linesLeft -= lines.length
           return (
             <tbody key={at} className="border-t border-line first:border-0">
               {shown.map((line, row) => (

@@ -1,9 +1,9 @@
-import { type Kept, kept } from '../../shared/kept.ts'
+import { type DeviceSetting, deviceSetting } from '../../shared/device-setting.ts'
 
-const byAccount = new Map<string, Kept>()
+const byAccount = new Map<string, DeviceSetting>()
 
-export function dismissed(accountId: string): Kept {
-  const known = byAccount.get(accountId) ?? kept(`ukiyo.first-steps.${accountId}`)
-  byAccount.set(accountId, known)
-  return known
+export function dismissed(accountId: string): DeviceSetting {
+  const entry = byAccount.get(accountId) ?? deviceSetting(`ukiyo.first-steps.${accountId}`)
+  byAccount.set(accountId, entry)
+  return entry
 }

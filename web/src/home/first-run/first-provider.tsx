@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Preset, type Provider, type Tested, uk } from '../../shared/api.ts'
+import { type Preset, type Provider, type ProviderTest, uk } from '../../shared/api.ts'
 import { PresetField } from '../../shared/providers/preset-field.tsx'
 import { presetsQuery, refreshRouting } from '../../shared/providers/queries.ts'
 import { useAccount } from '../../shared/session.ts'
@@ -62,7 +62,7 @@ function useNewProvider(presets: readonly Preset[], forAll: boolean) {
   const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState<string | null>(null)
-  const [tested, setTested] = useState<{ name: string; result: Tested } | null>(null)
+  const [tested, setTested] = useState<{ name: string; result: ProviderTest } | null>(null)
   const preset = slug === null ? (presets[0] ?? null) : (presets.find((one) => one.slug === slug) ?? null)
   const isCustom = slug === ''
   const hasAddress = isCustom || (preset !== null && (preset.local || preset.base_url === null))
@@ -159,7 +159,7 @@ function Add() {
   )
 }
 
-function TestResult({ tested }: { tested: { name: string; result: Tested } | null }) {
+function TestResult({ tested }: { tested: { name: string; result: ProviderTest } | null }) {
   return (
     <p role="status" className="text-sm empty:hidden">
       {tested?.result.ok && (

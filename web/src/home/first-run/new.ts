@@ -18,6 +18,6 @@ export async function isNew(): Promise<boolean> {
 /** Archived and temporary chats count too. */
 async function hasNoOther(): Promise<boolean> {
   const others = [{ status: 'archived' }, { temporary: true }, { status: 'trashed' }] as const
-  const found = await Promise.all(others.map((which) => uk.chats.list({ ...which, limit: 1 }))).catch(() => null)
-  return found !== null && found.every(({ rows }) => rows.length === 0)
+  const pages = await Promise.all(others.map((which) => uk.chats.list({ ...which, limit: 1 }))).catch(() => null)
+  return pages !== null && pages.every(({ rows }) => rows.length === 0)
 }

@@ -11,9 +11,9 @@ export interface ModelDraft {
   rest: Partial<Listed>
 }
 
-export type Known = '' | 'yes' | 'no'
+export type YesNo = '' | 'yes' | 'no'
 const known = { '': null, yes: true, no: false } as const
-const knownOf = (value: boolean | null): Known => (value === null ? '' : value ? 'yes' : 'no')
+const knownOf = (value: boolean | null): YesNo => (value === null ? '' : value ? 'yes' : 'no')
 
 export interface Draft {
   preset: string
@@ -28,8 +28,8 @@ export interface Draft {
   dropHeaders: boolean
   models: ModelDraft[]
   weight: string
-  keeps: Known
-  trains: Known
+  keeps: YesNo
+  trains: YesNo
   /** The owner: `mine`, `instance`, or the id of a workspace. */
   owner: string
 }

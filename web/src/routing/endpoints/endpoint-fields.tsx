@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Endpoint } from '../../shared/api.ts'
 import { useAccount, workspacesQuery } from '../../shared/session.ts'
-import { type Chosen, CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
-import type { Draft, Known } from './endpoint-draft.ts'
+import { type ChoiceProps, CheckField, Field, SelectField, TextField } from '../../ui/field.tsx'
+import type { Draft, YesNo } from './endpoint-draft.ts'
 import { ModelsField } from './models-field.tsx'
 import { mediaShapes, shapes } from '../../shared/providers/words.ts'
 
@@ -10,7 +10,7 @@ const known = [
   ['', 'Unknown'],
   ['no', 'No'],
   ['yes', 'Yes'],
-] as const satisfies readonly (readonly [Known, string])[]
+] as const satisfies readonly (readonly [YesNo, string])[]
 
 interface Props {
   draft: Draft
@@ -126,7 +126,7 @@ interface PartProps {
 }
 
 function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKey: boolean | null }) {
-  const kept = before?.has_api_key === true
+  const hasKey = before?.has_api_key === true
   return (
     <div className="space-y-2">
       <TextField
@@ -142,14 +142,14 @@ function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKe
         value={draft.api_key}
         onValue={(api_key) => set({ api_key })}
         error={error}
-        placeholder={kept ? `stored key …${before.api_key_last4 ?? ''}` : ''}
+        placeholder={hasKey ? `stored key …${before.api_key_last4 ?? ''}` : ''}
         hint={
-          kept
+          hasKey
             ? 'Leave empty to keep the stored key.'
             : 'Stored encrypted and sent only to this address. It can’t be shown again.'
         }
       />
-      {kept && (
+      {hasKey && (
         <CheckField label="Remove stored key" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />
       )}
     </div>
@@ -193,7 +193,7 @@ function HeadersField({ draft, set, error, before }: PartProps) {
   )
 }
 
-function OwnerField(field: Chosen) {
+function OwnerField(field: ChoiceProps) {
   const { administrator } = useAccount()
   const { data = [] } = useQuery(workspacesQuery)
   const teams = data.filter(({ kind, role }) => kind === 'team' && (role === 'admin' || role === 'owner'))

@@ -41,10 +41,10 @@ export function moved<T extends Ranked>(places: readonly T[][], id: string, to: 
     at === 'into'
       ? rest.map((sharing, place) => (place === to ? [...sharing, moving] : sharing))
       : [...rest.slice(0, edge), [moving], ...rest.slice(edge)]
-  const drawn = next.filter((sharing) => sharing.length > 0)
+  const filled = next.filter((sharing) => sharing.length > 0)
   const ids = (all: readonly T[][]): string =>
     JSON.stringify(all.map((sharing) => sharing.map((one) => one.id).toSorted()))
-  return ids(drawn) === ids(places) ? null : drawn
+  return ids(filled) === ids(places) ? null : filled
 }
 
 export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>

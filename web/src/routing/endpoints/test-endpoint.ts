@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Tested, queryClient, uk } from '../../shared/api.ts'
+import { type ProviderTest, queryClient, uk } from '../../shared/api.ts'
 import { sayError } from '../../ui/calls/errors.ts'
 import { refreshRouting } from '../../shared/providers/queries.ts'
 
 /** The last test result of an endpoint, kept while the app is open. */
-export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }
+export type Trial = { state: 'running' } | { state: 'done'; result: ProviderTest } | { state: 'failed'; why: string }
 
 const keyOf = (id: string) => ['trial', id]
 

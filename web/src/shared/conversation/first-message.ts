@@ -1,6 +1,6 @@
-import type { Written } from './written.ts'
+import type { WrittenMessage } from './written.ts'
 
-export type FirstMessage = Written & { model: string | null }
+export type FirstMessage = WrittenMessage & { model: string | null }
 
 const waiting = new Map<string, FirstMessage>()
 

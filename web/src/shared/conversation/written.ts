@@ -4,7 +4,7 @@ type Media = Extract<Exclude<Draft['content'], string>[number], { type: 'image' 
 export type Source = Media['source']
 
 /** An attached file: uploaded to the drive, or sent inside the message in a temporary chat. */
-export interface Attached {
+export interface AttachedFile {
   key: number
   name: string
   isPicture: boolean
@@ -13,7 +13,7 @@ export interface Attached {
   state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
-export interface Written {
+export interface WrittenMessage {
   text: string
-  files: readonly Attached[]
+  files: readonly AttachedFile[]
 }

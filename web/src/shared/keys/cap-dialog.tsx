@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type ApiKey, uk } from '../api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
-import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../../ui/dialogs/dialog-props.ts'
 import { useSend } from '../../ui/calls/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { draftOf } from './key-draft.ts'
@@ -10,7 +10,7 @@ import { CapFields } from './key-fields.tsx'
 import { refreshKeys } from './keys.ts'
 
 /** The only setting of other members' keys that workspace admins can edit. */
-export function CapDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
+export function CapDialog({ apiKey, open, onOpen }: OpenState & { apiKey: ApiKey }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
   const sending = useSend(uk.api_keys.update, async () => {
     await refreshKeys()

@@ -3,18 +3,21 @@ import { grants } from '../../../../src/core/scopes.ts'
 import { type Model, type NewApiKey, everyRow, queryClient, uk, ukWith } from '../api.ts'
 import { sessionQuery, workspacesQuery } from '../session.ts'
 
-type Offered = Pick<Model, 'slug' | 'provider' | 'pricing' | 'capabilities'>
+type ListedModel = Pick<Model, 'slug' | 'provider' | 'pricing' | 'capabilities'>
 
 /** A coding model for the examples: real before simulated, then the cheapest with a price. */
-export function exampleModel(models: readonly Offered[], needsPrice: (model: Offered) => boolean): string | null {
+export function exampleModel(
+  models: readonly ListedModel[],
+  needsPrice: (model: ListedModel) => boolean,
+): string | null {
   const callable = models.filter((model) => speaks(model) && (model.pricing !== null || !needsPrice(model)))
-  const rank = ({ provider, pricing }: Offered): number => (provider === 'sim' ? 2 : pricing === null ? 1 : 0)
-  const cost = ({ pricing }: Offered): number => (pricing === null ? 0 : pricing.input + pricing.output)
+  const rank = ({ provider, pricing }: ListedModel): number => (provider === 'sim' ? 2 : pricing === null ? 1 : 0)
+  const cost = ({ pricing }: ListedModel): number => (pricing === null ? 0 : pricing.input + pricing.output)
   return callable.toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0]?.slug ?? null
 }
 
 /** Self-described models may only have a name to go by. Free models are avoided because they often hit daily limits. */
-const speaks = ({ slug, capabilities }: Offered): boolean =>
+const speaks = ({ slug, capabilities }: ListedModel): boolean =>
   !/embed/i.test(slug) && !capabilities.includes('embedding') && !slug.endsWith(':free')
 
 /** A model this key can call. Models without a price can't be called under a cap or balance. */

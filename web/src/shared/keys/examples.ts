@@ -1,7 +1,7 @@
 import type { Scope } from '../../../../src/core/scopes.ts'
 import type { Example } from '../../ui/snippet.tsx'
 
-interface Given {
+interface ExampleOptions {
   origin: string
   key: string
   /** Null: no model is available yet. */
@@ -10,7 +10,7 @@ interface Given {
 }
 
 /** Code examples that run unchanged, with this key on this server. */
-export function examplesFor({ origin, key, model, may }: Given): Example[] {
+export function examplesFor({ origin, key, model, may }: ExampleOptions): Example[] {
   const me: Example = { name: 'REST', code: `curl ${origin}/v1/me \\\n  -H "Authorization: Bearer ${key}"` }
   if (!may.has('gateway:run')) return [me]
   const name = model ?? 'provider/model'

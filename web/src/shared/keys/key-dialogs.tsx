@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type ApiKey, type NewApiKey, uk } from '../api.ts'
 import { FormDialog } from '../../ui/dialogs/form-dialog.tsx'
-import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../../ui/dialogs/dialog-props.ts'
 import { useSend } from '../../ui/calls/send.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { useDraft } from '../../ui/typing/draft.ts'
@@ -18,7 +18,7 @@ export function NewKeyDialog({
   onOpen,
   start,
   fixedWorkspace,
-}: Opened & { start: () => Draft; fixedWorkspace?: string }) {
+}: OpenState & { start: () => Draft; fixedWorkspace?: string }) {
   const [draft, setDraft] = useDraft(
     `new key ${fixedWorkspace ?? ''}`,
     start,
@@ -60,7 +60,7 @@ export function NewKeyDialog({
   )
 }
 
-export function ChangeKeyDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
+export function ChangeKeyDialog({ apiKey, open, onOpen }: OpenState & { apiKey: ApiKey }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
   const sending = useSend(
     () => uk.api_keys.update({ id: apiKey.id, ...changesIn(draft, apiKey) }),
@@ -87,7 +87,7 @@ export function ChangeKeyDialog({ apiKey, open, onOpen }: Opened & { apiKey: Api
   )
 }
 
-export function RotateDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
+export function RotateDialog({ apiKey, open, onOpen }: OpenState & { apiKey: ApiKey }) {
   const [overlap, setOverlap] = useState<Overlap>('3600')
   const [made, setMade] = useState<NewApiKey | null>(null)
   const sending = useSend(uk.api_keys.rotate, async (key) => {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { workspacesQuery } from '../session.ts'
-import { type Chosen, SelectField, TextField } from '../../ui/field.tsx'
+import { type ChoiceProps, SelectField, TextField } from '../../ui/field.tsx'
 import type { Draft, Expiry } from './key-draft.ts'
 import { periods } from '../money/spend-cap.ts'
 import { ScopePicker } from './scope-picker.tsx'
@@ -113,7 +113,7 @@ export function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft
   )
 }
 
-function WorkspaceField(field: Chosen) {
+function WorkspaceField(field: ChoiceProps) {
   const { data = [] } = useQuery(workspacesQuery)
   return (
     <SelectField

@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router'
 import { grants } from '../../../../src/core/scopes.ts'
 import type { NewApiKey } from '../api.ts'
 import { ShownOnce } from '../../ui/dialogs/shown-once.tsx'
-import type { Opened } from '../../ui/dialogs/dialog-props.ts'
+import type { OpenState } from '../../ui/dialogs/dialog-props.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 import { exampleModelQuery } from './example-model.ts'
 import { examplesFor } from './examples.ts'
 
-export function ShownKey({ made, ...dialog }: Opened & { made: NewApiKey; title: string }) {
+export function ShownKey({ made, ...dialog }: OpenState & { made: NewApiKey; title: string }) {
   const { data: model, isPending } = useQuery(exampleModelQuery(made))
   return (
     <ShownOnce {...dialog} about="Copy this key now. It can’t be shown again." what="key" value={made.key}>

@@ -15,12 +15,12 @@ const popup =
 export default function ModelList({ model, byServer = null, onModel }: PickerProps) {
   const [open, setOpen] = useState(true)
   const [words, setWords] = useState('')
-  const asked = useDeferredValue(words.trim())
+  const deferredWords = useDeferredValue(words.trim())
   const {
     data = [],
     isPending,
     error,
-  } = useQuery({ ...modelsQuery(asked), placeholderData: keepPreviousData, enabled: open })
+  } = useQuery({ ...modelsQuery(deferredWords), placeholderData: keepPreviousData, enabled: open })
   const choose = (slug: string): void => {
     setOpen(false)
     setWords('')

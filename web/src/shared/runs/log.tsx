@@ -18,10 +18,10 @@ export function AgentLog({ chatId, runId }: { chatId: string; runId: string }) {
   const [log, setLog] = useState<Log>(emptyLog)
   const [trouble, setTrouble] = useState<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
+    const leaving = new AbortController()
     setLog(emptyLog)
-    void follow(chatId, runId, left.signal, setLog, setTrouble)
-    return () => left.abort()
+    void follow(chatId, runId, leaving.signal, setLog, setTrouble)
+    return () => leaving.abort()
   }, [chatId, runId])
   return (
     <>
@@ -49,8 +49,8 @@ async function follow(
   }
   while (!signal.aborted && !log.ended) {
     try {
-      const given = { id: chatId, run_id: runId, last_event_id: log.seq }
-      for await (const event of await uk.chats.events(given, { signal })) {
+      const position = { id: chatId, run_id: runId, last_event_id: log.seq }
+      for await (const event of await uk.chats.events(position, { signal })) {
         waiting.push(event)
         timer ??= setTimeout(draw, GATHER_MS)
       }
@@ -72,27 +72,27 @@ export function CommandLog({ operationId, going }: { operationId: string; going:
   const [text, setText] = useState<string | null>(null)
   const [trouble, setTrouble] = useState<string | null>(null)
   useEffect(() => {
-    const left = new AbortController()
+    const leaving = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const read = async (): Promise<void> => {
       try {
-        const { body } = await uk.operations.content({ id: operationId }, { signal: left.signal })
+        const { body } = await uk.operations.content({ id: operationId }, { signal: leaving.signal })
         const decoder = new TextDecoder()
         let whole = ''
         for await (const part of body) whole += decoder.decode(part, { stream: true })
         setText(whole + decoder.decode())
         setTrouble(null)
       } catch (error) {
-        if (left.signal.aborted) return
+        if (leaving.signal.aborted) return
         const { code, status } = refusal(error) ?? {}
         if (status === 404) setTrouble('Only the owner of the automation can see its output.')
         else if (code !== 'not_ready') setTrouble(sayError(error))
       }
-      if (going && !left.signal.aborted) timer = setTimeout(() => void read(), AGAIN_MS)
+      if (going && !leaving.signal.aborted) timer = setTimeout(() => void read(), AGAIN_MS)
     }
     void read()
     return () => {
-      left.abort()
+      leaving.abort()
       clearTimeout(timer)
     }
   }, [operationId, going])
@@ -134,11 +134,11 @@ function Lines({ lines, live }: { lines: readonly LogLine[]; live: boolean }) {
   const follows = useRef(true)
   const found = useRef(false)
   useLayoutEffect(() => {
-    const named = found.current ? null : box.current!.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`)
-    if (named) {
+    const line = found.current ? null : box.current!.querySelector(`[id="${CSS.escape(location.hash.slice(1))}"]`)
+    if (line) {
       found.current = true
       follows.current = false
-      named.scrollIntoView({ block: 'center' })
+      line.scrollIntoView({ block: 'center' })
     }
     if (follows.current) box.current!.scrollTop = box.current!.scrollHeight
   }, [lines])

@@ -1,5 +1,5 @@
 import { uk, unlessRefused } from '../api.ts'
-import { Said } from '../../ui/calls/errors.ts'
+import { ReadableError } from '../../ui/calls/errors.ts'
 import { startWorker } from './worker.ts'
 
 const NAME = 'ukiyo.push'
@@ -13,17 +13,17 @@ export const ownSubscription = (): string | null => localStorage.getItem(NAME)
 /** Asks for permission, subscribes with the browser's push service, and registers the subscription with the server. */
 export async function startPushes(): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')
-    throw new Said('Notifications are blocked for this site. Allow them in your browser settings first.')
+    throw new ReadableError('Notifications are blocked for this site. Allow them in your browser settings first.')
   const registration = (await startWorker()) && (await navigator.serviceWorker.ready)
   if (!registration)
-    throw new Said('Push notifications need a service worker, which this browser doesn’t support here.')
+    throw new ReadableError('Push notifications need a service worker, which this browser doesn’t support here.')
   const { public_key } = await uk.notifications.push_key()
   // Replaces a subscription of another user or another instance at this address.
   await (await registration.pushManager.getSubscription())?.unsubscribe()
   const subscription = await registration.pushManager
     .subscribe({ userVisibleOnly: true, applicationServerKey: public_key })
     .catch(() => {
-      throw new Said('Your browser’s push service can’t be reached. Try again later or use another browser.')
+      throw new ReadableError('Your browser’s push service can’t be reached. Try again later or use another browser.')
     })
   const { endpoint, keys, expirationTime = null } = subscription.toJSON()
   const { p256dh = '', auth = '' } = keys ?? {}

@@ -14,7 +14,7 @@ export function leaveFor({ url, secret }: { url: string; secret: string }, more:
 
 /** Reads the state once, so that a reload doesn't repeat the sign-in. */
 export function takeLeaving(): Leaving | null {
-  const kept = sessionStorage.getItem(NAME)
+  const stored = sessionStorage.getItem(NAME)
   sessionStorage.removeItem(NAME)
-  return kept === null ? null : (JSON.parse(kept) as Leaving)
+  return stored === null ? null : (JSON.parse(stored) as Leaving)
 }

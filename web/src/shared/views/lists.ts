@@ -21,8 +21,8 @@ export const agentsViewIn = listViewIn
 
 const agentTabs = ['try', 'versions', 'uses'] as const
 export function agentViewIn({ tab }: Search): { tab?: (typeof agentTabs)[number] } {
-  const found = oneOf(tab, agentTabs)
-  return found ? { tab: found } : {}
+  const view = oneOf(tab, agentTabs)
+  return view ? { tab: view } : {}
 }
 
 export interface AutomationsView extends ListView {

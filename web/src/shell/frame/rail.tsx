@@ -1,4 +1,4 @@
-import { kept, useKept } from '../../shared/kept.ts'
+import { deviceSetting, useDeviceSetting } from '../../shared/device-setting.ts'
 import { Icon } from '../../ui/icons.tsx'
 import { AccountCorner } from '../account.tsx'
 import { Nav, inRail } from '../nav.tsx'
@@ -6,10 +6,10 @@ import { openPalette } from '../palette/open.ts'
 import { commandKey } from '../shortcuts/keys.ts'
 import { Switcher } from './switcher.tsx'
 
-const narrow = kept('ukiyo.rail')
+const narrow = deviceSetting('ukiyo.rail')
 
 export function Rail() {
-  const isNarrow = useKept(narrow) === 'narrow'
+  const isNarrow = useDeviceSetting(narrow) === 'narrow'
   return (
     <aside
       data-rail={isNarrow ? 'narrow' : 'wide'}

@@ -27,10 +27,10 @@ const plain = (text: string): string =>
 export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, words: string): number {
   const name = plain(label)
   const all = ` ${name} ${plain(also)}`
-  const asked = plain(words).split(/\s+/).filter(Boolean)
+  const terms = plain(words).split(/\s+/).filter(Boolean)
   if (name.startsWith(plain(words).trim())) return 4
   let least = 3
-  for (const word of asked) {
+  for (const word of terms) {
     if (!all.includes(word)) return 0
     if (!all.includes(` ${word}`)) least = 1
   }

@@ -1,7 +1,7 @@
 import { Button } from '../../ui/button.tsx'
 import { useVersion } from './version.ts'
 
-const said = {
+const messages = {
   newer: 'A new version is available. It loads when this page is idle.',
   torn: 'Part of the app couldn’t be loaded, even after a reload. This page still works.',
 }
@@ -13,7 +13,7 @@ export function VersionBar() {
     <div role="status" className="empty:hidden">
       {version !== 'same' && (
         <p className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-ai/35 bg-ai-wash px-4 py-1.5 text-sm">
-          <span className="min-w-0 flex-1">{said[version]}</span>
+          <span className="min-w-0 flex-1">{messages[version]}</span>
           <Button onClick={() => location.reload()}>Reload page</Button>
         </p>
       )}

@@ -3,7 +3,7 @@ import { ApiError } from '#interfaces/client.ts'
 export const refusal = (error: unknown): ApiError | null => (error instanceof ApiError ? error : null)
 
 /** An error whose message is already written for people. */
-export class Said extends Error {}
+export class ReadableError extends Error {}
 
 /** Errors that some part of the page shows, with a way to retry where that may help. */
 const shown = new WeakSet<object>()
@@ -21,7 +21,7 @@ export const isPassing = (error: unknown): boolean => {
  */
 export function sayError(error: unknown, retried = false): string {
   if (typeof error === 'object' && error !== null && (retried || !isPassing(error))) shown.add(error)
-  if (error instanceof Said) return error.message
+  if (error instanceof ReadableError) return error.message
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
   // Quoting the request ID lets the operator find the failure in the server log.

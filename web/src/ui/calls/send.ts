@@ -52,17 +52,17 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
 /** The server's error for a field or something inside it; null for other errors. */
 export function sayAt(error: unknown, field: string): string | null {
   const param = refusal(error)?.param
-  const meant = param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`)
-  return meant ? plain(sayError(error), field) : null
+  const isAbout = param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`)
+  return isAbout ? plain(sayError(error), field) : null
 }
 
 /** Strips the field name from a message that is shown at the field. */
 function plain(message: string, field: string): string {
-  const left = message
+  const text = message
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
     // Text fields always send strings.
     .replace(/^(must be a (whole )?number), not a string/, '$1')
     // IDs come from selects, so the only invalid value is an empty choice.
     .replace(/^must be a 26-character ULID/, 'choose an option')
-  return left.charAt(0).toUpperCase() + left.slice(1)
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

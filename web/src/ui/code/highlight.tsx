@@ -7,11 +7,11 @@ import { grammarFor } from './languages.ts'
 const LONGEST = 200_000
 const KEPT = 100
 /** A cache of highlighted code, so that rows that scroll back into view have their colors at once. */
-const kept = new Map<string, readonly Line[]>()
+const highlighted = new Map<string, readonly Line[]>()
 
 function keep(key: string, lines: readonly Line[]): void {
-  kept.set(key, lines)
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
+  highlighted.set(key, lines)
+  if (highlighted.size > KEPT) highlighted.delete(highlighted.keys().next().value!)
 }
 
 /**
@@ -22,23 +22,23 @@ export function Highlighted({ text, language }: { text: string; language: string
   const shown = visible(text)
   const key = `${language}\n${shown}`
   const [read, setRead] = useState<{ key: string; lines: readonly Line[] } | null>(null)
-  const lines = kept.get(key) ?? (read?.key === key ? read.lines : undefined)
+  const lines = highlighted.get(key) ?? (read?.key === key ? read.lines : undefined)
   const isWanted = lines === undefined && shown.length <= LONGEST && grammarFor(language) !== null
   useEffect(() => {
     if (!isWanted) return
-    const gone = new AbortController()
+    const unmount = new AbortController()
     void import('./grammar.ts')
-      .then(({ tokensOf }) => tokensOf(shown, language, gone.signal))
+      .then(({ tokensOf }) => tokensOf(shown, language, unmount.signal))
       .then(
         (found) => {
-          if (found === null || gone.signal.aborted) return
+          if (found === null || unmount.signal.aborted) return
           keep(key, found)
           setRead({ key, lines: found })
         },
         // The plain text stays readable.
         () => {},
       )
-    return () => gone.abort()
+    return () => unmount.abort()
   }, [isWanted, key, language, shown])
   if (lines === undefined) return shown
   return lines.map((line, at) => (

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
 
-export interface Opened {
+export interface OpenState {
   open: boolean
   onOpen: (open: boolean) => void
 }
 
-export interface DialogProps extends Opened {
+export interface DialogProps extends OpenState {
   title: string
   about?: ReactNode
   wide?: boolean
@@ -17,7 +17,7 @@ export interface DialogProps extends Opened {
   footer?: ReactNode
 }
 
-export interface ConfirmProps extends Opened {
+export interface ConfirmProps extends OpenState {
   title: string
   children: ReactNode
   verb: string

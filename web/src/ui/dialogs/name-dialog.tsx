@@ -1,7 +1,7 @@
 import { useChanged } from '../typing/changed.ts'
 import { TextField } from '../field.tsx'
 import { useSend } from '../calls/send.ts'
-import type { Opened } from './dialog-props.ts'
+import type { OpenState } from './dialog-props.ts'
 import { FormDialog } from './form-dialog.tsx'
 
 export function NameDialog<T>({
@@ -13,7 +13,7 @@ export function NameDialog<T>({
   field = 'name',
   call,
   done,
-}: Opened & {
+}: OpenState & {
   title: string
   verb: string
   before?: string

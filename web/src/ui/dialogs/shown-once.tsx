@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Button } from '../button.tsx'
 import { Copy } from '../copy.tsx'
 import { Dialog } from './dialog.tsx'
-import type { Opened } from './dialog-props.ts'
+import type { OpenState } from './dialog-props.ts'
 
 /** Shows a secret that can't be shown again. Only confirming that it is stored closes the dialog. */
 export function ShownOnce({
@@ -13,7 +13,7 @@ export function ShownOnce({
   what,
   value,
   children,
-}: Opened & {
+}: OpenState & {
   title: string
   about: string
   what: 'key' | 'secret'

@@ -1,13 +1,13 @@
 import { type ComponentType, useSyncExternalStore } from 'react'
 
 /** The toasts: nothing until there is a message, then the lazy list; plain text if the list can't be loaded. */
-type Shown = { list: ComponentType } | { words: string } | null
+type ToastState = { list: ComponentType } | { words: string } | null
 
 const PLAIN_MS = 4_000
 
-let shown: Shown = null
+let shown: ToastState = null
 const listeners = new Set<() => void>()
-function show(next: Shown): void {
+function show(next: ToastState): void {
   shown = next
   for (const listener of listeners) listener()
 }

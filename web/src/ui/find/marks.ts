@@ -3,19 +3,19 @@ const NAME = 'found'
 
 /** The matches in the rendered text. Matches across elements aren't highlighted. */
 function rangesIn(box: Element, words: string): Range[] {
-  const wanted = words.trim().toLowerCase()
+  const query = words.trim().toLowerCase()
   const ranges: Range[] = []
-  if (wanted === '') return ranges
+  if (query === '') return ranges
   const texts = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const { currentNode: node } = texts
     const text = (node.nodeValue ?? '').toLowerCase()
     // A letter whose lowercase form is longer would shift the offsets.
     if (text.length !== (node.nodeValue ?? '').length) continue
-    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+    for (let at = text.indexOf(query); at !== -1; at = text.indexOf(query, at + query.length)) {
       const range = new Range()
       range.setStart(node, at)
-      range.setEnd(node, at + wanted.length)
+      range.setEnd(node, at + query.length)
       ranges.push(range)
     }
   }

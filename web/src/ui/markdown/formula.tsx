@@ -7,14 +7,14 @@ export function Formula({ tex, display }: { tex: string; display: boolean }) {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     if (isTooDeep(tex)) return
-    let gone = false
+    let isUnmounted = false
     void import('temml').then(
       ({ default: temml }) => {
-        if (gone || place.current === null) return
-        const drawn = document.createElement('span')
+        if (isUnmounted || place.current === null) return
+        const element = document.createElement('span')
         try {
           // No links or external resources, and nothing larger than a page.
-          temml.render(tex, drawn, {
+          temml.render(tex, element, {
             displayMode: display,
             throwOnError: true,
             trust: false,
@@ -24,12 +24,12 @@ export function Formula({ tex, display }: { tex: string; display: boolean }) {
         } catch {
           return
         }
-        place.current.replaceChildren(...drawn.childNodes)
+        place.current.replaceChildren(...element.childNodes)
       },
       () => {},
     )
     return () => {
-      gone = true
+      isUnmounted = true
     }
   }, [tex, display])
   return (

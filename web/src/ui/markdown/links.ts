@@ -26,8 +26,10 @@ export function targetOf(href: string): { href: string; host: string | null } | 
 }
 
 export function isMisleading(text: string, host: string | null): boolean {
-  const named = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
-  return named !== undefined && host !== null && named !== host.replace(/:\d+$/, '') && `www.${named}` !== host
+  const shownHost = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
+  return (
+    shownHost !== undefined && host !== null && shownHost !== host.replace(/:\d+$/, '') && `www.${shownHost}` !== host
+  )
 }
 
 /** The end of a bare URL: a space, or non-ASCII punctuation such as `。`. */

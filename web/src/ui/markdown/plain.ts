@@ -1,4 +1,4 @@
-const named: Record<string, string> = {
+const entities: Record<string, string> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -23,7 +23,7 @@ const named: Record<string, string> = {
 export const decode = (text: string): string =>
   text.includes('&')
     ? text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (all, decimal, hex, name: string) => {
-        if (name !== undefined) return named[name] ?? all
+        if (name !== undefined) return entities[name] ?? all
         const point = decimal !== undefined ? Number(decimal) : parseInt(hex as string, 16)
         return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff)
           ? String.fromCodePoint(point)

@@ -2,9 +2,9 @@ import { useEffect } from 'react'
 
 /** The number of parts of this page with unsaved changes. */
 let parts = 0
-const asked = new Set<() => boolean>()
+const checks = new Set<() => boolean>()
 
-export const isAnythingUnsaved = (): boolean => parts > 0 || [...asked].some((isUnsaved) => isUnsaved())
+export const isAnythingUnsaved = (): boolean => parts > 0 || [...checks].some((isUnsaved) => isUnsaved())
 
 /** While anything is unsaved, the browser confirms leaving the page, and the app doesn't reload itself. */
 export function useUnsaved(unsaved: boolean): void {
@@ -25,10 +25,10 @@ export function useUnsavedWords(isUnsaved: () => boolean): void {
     const ask = (event: BeforeUnloadEvent): void => {
       if (isUnsaved()) event.preventDefault()
     }
-    asked.add(isUnsaved)
+    checks.add(isUnsaved)
     addEventListener('beforeunload', ask)
     return () => {
-      asked.delete(isUnsaved)
+      checks.delete(isUnsaved)
       removeEventListener('beforeunload', ask)
     }
   }, [isUnsaved])

@@ -64,13 +64,13 @@ async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Pro
     })
     const { svg } = await mermaid.render('drawn', source)
     place.innerHTML = svg
-    const drawn = place.querySelector('svg')
-    if (drawn === null) throw new Error('The diagram is empty.')
-    for (const link of drawn.querySelectorAll('a')) link.replaceWith(...link.childNodes)
-    drawn.setAttribute('role', 'img')
-    if (!drawn.querySelector(':scope > title')) drawn.setAttribute('aria-label', 'Diagram')
-    const { width } = drawn.viewBox.baseVal
-    drawing = { svg: drawn, width: width > 0 ? width : drawn.clientWidth }
+    const svgElement = place.querySelector('svg')
+    if (svgElement === null) throw new Error('The diagram is empty.')
+    for (const link of svgElement.querySelectorAll('a')) link.replaceWith(...link.childNodes)
+    svgElement.setAttribute('role', 'img')
+    if (!svgElement.querySelector(':scope > title')) svgElement.setAttribute('aria-label', 'Diagram')
+    const { width } = svgElement.viewBox.baseVal
+    drawing = { svg: svgElement, width: width > 0 ? width : svgElement.clientWidth }
     zoom('fit')
   } catch (error) {
     refuse(source, error instanceof Error ? error.message : String(error))
@@ -114,16 +114,16 @@ function load(): Promise<Mermaid> {
 
 function refuse(source: string, why: string): void {
   const box = document.createElement('section')
-  const said = document.createElement('p')
-  said.setAttribute('role', 'alert')
-  said.textContent = 'This diagram can’t be drawn:'
-  box.append(said, block(why), block(source))
+  const notice = document.createElement('p')
+  notice.setAttribute('role', 'alert')
+  notice.textContent = 'This diagram can’t be drawn:'
+  box.append(notice, block(why), block(source))
   place.replaceChildren(box)
 }
 
 function block(text: string): HTMLElement {
-  const made = document.createElement('pre')
-  made.tabIndex = 0
-  made.textContent = shorten(text, 100_000)
-  return made
+  const code = document.createElement('pre')
+  code.tabIndex = 0
+  code.textContent = shorten(text, 100_000)
+  return code
 }

@@ -47,8 +47,8 @@ export function PdfBar({
         className="figures flex items-center gap-1.5 text-quiet"
         onSubmit={(event) => {
           event.preventDefault()
-          const wanted = Number(typed)
-          if (typed !== null && Number.isInteger(wanted)) onPage(wanted)
+          const typedPage = Number(typed)
+          if (typed !== null && Number.isInteger(typedPage)) onPage(typedPage)
           setTyped(null)
         }}
       >

@@ -16,14 +16,14 @@ export class PageWords {
 
   /** Yields matching pages in order. Stops early when aborted. */
   async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
-    const wanted = words.trim().toLowerCase()
+    const query = words.trim().toLowerCase()
     const last = Math.min(this.#pdf.numPages, MOST_PAGES)
-    for (let page = 1; page <= last && isAsked(); page++) if ((await this.#of(page)).includes(wanted)) yield page
+    for (let page = 1; page <= last && isAsked(); page++) if ((await this.#of(page)).includes(query)) yield page
   }
 
   #of(page: number): Promise<string> {
-    const known = this.#words.get(page)
-    if (known) return known
+    const cached = this.#words.get(page)
+    if (cached) return cached
     const words = this.#read(page).catch(() => '')
     this.#words.set(page, words)
     return words

@@ -7,11 +7,11 @@ import type { Pdf } from './open-pdf.ts'
 
 const TYPING_MS = 250
 
-interface Found {
+interface Matches {
   pages: readonly number[]
   isLooking: boolean
 }
-const nothing: Found = { pages: [], isLooking: false }
+const nothing: Matches = { pages: [], isLooking: false }
 
 export function PdfFind({
   pdf,
@@ -29,25 +29,25 @@ export function PdfFind({
 }) {
   const [read] = useState(() => new PageWords(pdf))
   const [words, setWords] = useState('')
-  const asked = useDeferredValue(words.trim())
+  const query = useDeferredValue(words.trim())
   const [found, setFound] = useState(nothing)
   const [shown, setShown] = useState<number | null>(null)
   const begin = useRef(from)
   begin.current = from
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
-  useEffect(() => (box.current && asked !== '' ? keepMarked(box.current, asked) : undefined), [asked, box])
+  useEffect(() => (box.current && query !== '' ? keepMarked(box.current, query) : undefined), [query, box])
   useEffect(() => {
     setShown(null)
     setFound(nothing)
-    if (asked === '') return
+    if (query === '') return
     let isAsked = true
     const start = begin.current
     const look = async (): Promise<void> => {
       const pages: number[] = []
       let isThere = false
       setFound({ pages, isLooking: true })
-      for await (const page of read.pagesWith(asked, () => isAsked)) {
+      for await (const page of read.pagesWith(query, () => isAsked)) {
         pages.push(page)
         setFound({ pages: [...pages], isLooking: true })
         if (isThere || page < start) continue
@@ -66,7 +66,7 @@ export function PdfFind({
       isAsked = false
       clearTimeout(timer)
     }
-  }, [asked, read, onPage])
+  }, [query, read, onPage])
   const at = shown === null ? -1 : found.pages.indexOf(shown)
   const step = (by: 1 | -1): void => {
     const count = found.pages.length
@@ -93,7 +93,7 @@ export function PdfFind({
         className="field min-w-0 max-w-sm flex-1"
       />
       <p role="status" className="figures min-w-0 flex-1 truncate px-2 text-sm text-quiet">
-        {asked === ''
+        {query === ''
           ? ''
           : found.pages.length === 0
             ? found.isLooking

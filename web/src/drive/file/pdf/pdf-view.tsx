@@ -8,7 +8,7 @@ import { type AskedPassword, type Pdf, type Refusal, Refused, openPdf } from './
 import { PdfPages } from './pages.tsx'
 import { Password } from './password.tsx'
 
-const said: Record<Refusal, string> = {
+const messages: Record<Refusal, string> = {
   locked: 'This PDF uses a protection that can’t be unlocked here. Download it and open it in another app.',
   broken: 'This PDF is damaged and can’t be displayed. Download it to try another app.',
   slow: 'This PDF takes too long to open. Download it to open it in another app.',
@@ -37,7 +37,7 @@ export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => voi
       close()
     }
   }, [url])
-  if (state.is === 'refused') return <NoPreview file={file} why={said[state.why]} />
+  if (state.is === 'refused') return <NoPreview file={file} why={messages[state.why]} />
   if (state.is === 'locked') return <Password name={file.name} asked={state.asked} />
   if (state.is === 'opening')
     return (

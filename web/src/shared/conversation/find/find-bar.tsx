@@ -22,28 +22,28 @@ export function FindBar({
 }) {
   const field = useRef<HTMLInputElement>(null)
   const [words, setWords] = useState('')
-  const asked = useDeferredValue(words.trim())
+  const deferredWords = useDeferredValue(words.trim())
   const read = useDeferredValue(rows)
-  const found = useMemo(() => matchesIn(read, asked), [read, asked])
+  const found = useMemo(() => matchesIn(read, deferredWords), [read, deferredWords])
   const [shownId, setShownId] = useState<string | null>(null)
   const at = found.findIndex((place) => read[place]!.id === shownId)
   // The wanted match is in messages not loaded yet.
   const [beyond, setBeyond] = useState(false)
-  const isLooking = asked !== '' && (found.length === 0 || beyond) && earlier !== 'none'
+  const isLooking = deferredWords !== '' && (found.length === 0 || beyond) && earlier !== 'none'
   useEffect(() => {
     if (isLooking && earlier === 'more') onEarlier()
   }, [isLooking, earlier, onEarlier])
   useEffect(() => {
     const box = list.current?.box()
-    return box ? keepMarked(box, asked) : undefined
-  }, [asked, list])
+    return box ? keepMarked(box, deferredWords) : undefined
+  }, [deferredWords, list])
   const show = (hit: number): void => {
     const place = found[hit]
     if (place === undefined) return
     setShownId(read[place]!.id)
     list.current!.show(place)
     // The row renders later.
-    setTimeout(() => showFirst(list.current?.box().querySelector(`[data-index="${place}"]`) ?? null, asked), 60)
+    setTimeout(() => showFirst(list.current?.box().querySelector(`[data-index="${place}"]`) ?? null, deferredWords), 60)
   }
   // Shows the newest match at once, and the next one once it is loaded.
   const go = useEffectEvent(() => {
@@ -85,7 +85,7 @@ export function FindBar({
           className="field min-w-0 flex-1"
         />
         <p role="status" className="figures px-2 text-sm whitespace-nowrap text-quiet">
-          {asked === ''
+          {deferredWords === ''
             ? ''
             : isLooking
               ? 'Searching older messages …'

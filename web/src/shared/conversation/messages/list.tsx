@@ -166,9 +166,9 @@ function useFollowedEnd(scroller: RefObject<HTMLDivElement | null>) {
     },
     handlers: {
       onScroll: ({ currentTarget: box }: UIEvent<HTMLElement>) => {
-        const left = box.scrollHeight - box.scrollTop - box.clientHeight
-        if (returns.current && left <= NEAR) hold()
-        if (follows.current && left > 1) box.scrollTop = box.scrollHeight
+        const toEnd = box.scrollHeight - box.scrollTop - box.clientHeight
+        if (returns.current && toEnd <= NEAR) hold()
+        if (follows.current && toEnd > 1) box.scrollTop = box.scrollHeight
         setAway(!follows.current)
       },
       onWheel: ({ deltaY }: WheelEvent) => (deltaY < 0 ? release() : comeBack()),

@@ -3,10 +3,10 @@ import type { Draft } from './thread.ts'
 import type { Messages } from './tree.ts'
 
 type Content = Draft['content']
-type Given = Exclude<Content, string>[number]
+type Part = Exclude<Content, string>[number]
 
-export const givenOf = ({ content }: Message): Content =>
-  content.flatMap((part): Given[] => {
+export const contentOf = ({ content }: Message): Content =>
+  content.flatMap((part): Part[] => {
     if (part.type === 'text') return [part]
     if (part.type !== 'image' && part.type !== 'file') return []
     const source = part.source.kind === 'file' ? { kind: 'file' as const, file_id: part.source.file_id } : part.source

@@ -118,28 +118,28 @@ export class Thread {
         uk.chats.runs({ id: this.id, limit: 20 }, more),
         pageFrom(null),
       ])
-      const known = this.#state.messages
-      const found = new Map<string, Message>()
+      const current = this.#state.messages
+      const added = new Map<string, Message>()
       const head = chat.head_message_id
-      const hasHead = (): boolean => head === null || found.has(head) || known?.has(head) === true
+      const hasHead = (): boolean => head === null || added.has(head) || current?.has(head) === true
       let page = newest
       for (let read = 1; ; read++) {
-        for (const row of page.rows) found.set(row.id, row)
+        for (const row of page.rows) added.set(row.id, row)
         const met =
-          known === null ||
-          known.size === 0 ||
-          page.rows.some(({ id, status }) => known.has(id) && status !== 'in_progress')
+          current === null ||
+          current.size === 0 ||
+          page.rows.some(({ id, status }) => current.has(id) && status !== 'in_progress')
         // The active branch may be far from the newest messages.
         if (page.next === null || (met && hasHead()) || read === MOST_PAGES) break
         page = await pageFrom(page.next)
       }
       // A message created between the two responses is among the newest.
-      if (!hasHead()) for (const row of (await pageFrom(null)).rows) found.set(row.id, row)
+      if (!hasHead()) for (const row of (await pageFrom(null)).rows) added.set(row.id, row)
       // Earlier messages may have loaded meanwhile.
-      const grown = new Map([...(this.#state.messages ?? []), ...found])
+      const grown = new Map([...(this.#state.messages ?? []), ...added])
       const unfinished = runs.rows.filter(isUnfinished).toReversed()
       const ended = runs.rows.find((run) => !isUnfinished(run))
-      if (known === null) this.#cursor = page.next
+      if (current === null) this.#cursor = page.next
       this.#set({
         chat: this.#choices.shownOf(chat),
         messages: grown,

@@ -1,6 +1,6 @@
 import { useMemo, useSyncExternalStore } from 'react'
 import type { Message, Run } from '../queries.ts'
-import { givenOf, questionOf } from './question.ts'
+import { contentOf, questionOf } from './question.ts'
 import { isUnfinished } from './live.ts'
 import { type Draft, Thread, type ThreadState } from './thread.ts'
 import { type Following, type ToolResult, branchTo, followingIn, leafBelow, resultsIn } from './tree.ts'
@@ -8,10 +8,10 @@ import { type Following, type ToolResult, branchTo, followingIn, leafBelow, resu
 export const useThread = (id: string): Thread => useMemo(() => new Thread(id), [id])
 
 /** Selects one part of a thread's state, so that readers render only when it changes. */
-export const useTold = <T>(thread: Thread, part: (state: ThreadState) => T): T =>
+export const useThreadState = <T>(thread: Thread, part: (state: ThreadState) => T): T =>
   useSyncExternalStore(thread.subscribe, () => part(thread.state()))
 
-export interface Shown {
+export interface VisibleThread {
   /** The active branch with the streaming response, without tool results. */
   rows: readonly Message[]
   resultsFor: (message: Message) => ReadonlyMap<string, ToolResult>
@@ -25,7 +25,7 @@ const isShown = ({ role }: Message): boolean => role !== 'tool'
  * The active branch: stored rows, followed by the unfinished run according to its events. Existing rows keep their
  * identity while the response streams.
  */
-export function useShown({ chat, messages, live }: ThreadState): Shown {
+export function useVisibleThread({ chat, messages, live }: ThreadState): VisibleThread {
   const [first, newest] = useMemo(() => {
     const ids = [...live.messages.values()]
     return [ids[0], ids.at(-1)]
@@ -56,8 +56,8 @@ export function useShown({ chat, messages, live }: ThreadState): Shown {
 
 /** The unfinished run, and the newest one including ended ones. */
 export function useRun(thread: Thread): { run: Run | null; latest: Run | null } {
-  const runs = useTold(thread, (state) => state.runs)
-  const streamed = useTold(thread, (state) => state.live.run)
+  const runs = useThreadState(thread, (state) => state.runs)
+  const streamed = useThreadState(thread, (state) => state.live.run)
   return useMemo(() => {
     const row = streamed === null ? undefined : runs.find(({ id }) => id === streamed.id)
     // The row knows about decisions first.
@@ -77,5 +77,5 @@ export function questionAgain(thread: Thread, { parent_id }: Message): Pick<Draf
   const { messages } = thread.state()
   const parent = messages?.get(parent_id ?? '')
   const question = parent && messages && questionOf(parent, messages)
-  return question ? { content: givenOf(question), parent_id: question.parent_id } : null
+  return question ? { content: contentOf(question), parent_id: question.parent_id } : null
 }

@@ -1,16 +1,16 @@
-import type { Chosen } from './entry.ts'
+import type { ChosenFile } from './entry.ts'
 
-export async function droppedIn({ items, files }: DataTransfer): Promise<Chosen[]> {
+export async function droppedIn({ items, files }: DataTransfer): Promise<ChosenFile[]> {
   // The entries are available only during the drop event.
   const entries = [...items].filter(({ kind }) => kind === 'file').map((item) => item.webkitGetAsEntry())
   const plain = [...files]
   if (entries.every((entry) => entry === null)) return plain.map((file) => ({ file, folders: [] }))
-  const all: Chosen[] = []
+  const all: ChosenFile[] = []
   for (const entry of entries) if (entry !== null) await walk(entry, [], all)
   return all
 }
 
-async function walk(entry: FileSystemEntry, folders: readonly string[], into: Chosen[]): Promise<void> {
+async function walk(entry: FileSystemEntry, folders: readonly string[], into: ChosenFile[]): Promise<void> {
   if (entry.isFile) {
     const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))
     into.push({ file, folders })
@@ -26,5 +26,5 @@ async function walk(entry: FileSystemEntry, folders: readonly string[], into: Ch
 }
 
 /** Files chosen in a dialog. `webkitRelativePath` has the path within a chosen folder. */
-export const chosenIn = (files: FileList | null): Chosen[] =>
+export const chosenIn = (files: FileList | null): ChosenFile[] =>
   [...(files ?? [])].map((file) => ({ file, folders: file.webkitRelativePath.split('/').slice(0, -1) }))

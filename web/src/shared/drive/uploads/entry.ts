@@ -34,7 +34,7 @@ export interface Entry {
 export const isOpen = ({ state: { is } }: Entry): boolean => is !== 'done'
 export const isMoving = ({ state: { is } }: Entry): boolean => is === 'waiting' || is === 'going' || is === 'cut'
 
-export interface Chosen {
+export interface ChosenFile {
   file: File
   folders: readonly string[]
 }

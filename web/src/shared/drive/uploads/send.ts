@@ -71,14 +71,14 @@ export const terminate = (url: string): Promise<void> => Upload.terminate(url, {
 function troubleIn(error: Error): Trouble {
   const response = error instanceof DetailedError ? error.originalResponse : null
   const status = response?.getStatus() ?? 0
-  const said = errorIn(response?.getBody() ?? '')
-  if (said?.code === 'already_exists') return { kind: 'taken' }
+  const serverError = errorIn(response?.getBody() ?? '')
+  if (serverError?.code === 'already_exists') return { kind: 'taken' }
   if (status === 0 || (status >= 500 && status !== 507)) return { kind: 'cut' }
   return {
     kind: 'refused',
-    code: said?.code ?? '',
-    message: said?.message ?? `The server or a proxy responded with HTTP ${status}.`,
-    details: said?.details ?? {},
+    code: serverError?.code ?? '',
+    message: serverError?.message ?? `The server or a proxy responded with HTTP ${status}.`,
+    details: serverError?.details ?? {},
   }
 }
 

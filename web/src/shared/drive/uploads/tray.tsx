@@ -3,7 +3,7 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { bytes, plural } from '../../../ui/text/format.ts'
 import { useUnsaved } from '../../../ui/typing/unsaved.ts'
 import { type Entry, isMoving, isOpen } from './entry.ts'
-import { MOST_KEPT_BYTES } from './keep.ts'
+import { MOST_KEPT_BYTES } from './stored-uploads.ts'
 import { leftWords } from './rate.ts'
 import { UploadRow } from './upload-row.tsx'
 import { uploads } from './uploads.ts'
@@ -62,8 +62,10 @@ const MOST_SHOWN = 100
 
 function summary(list: readonly Entry[]): string {
   const rate = list.reduce((sum, { rate: of }) => sum + (of ?? 0), 0)
-  const left = list.filter(isMoving).reduce((sum, { size, sent }) => sum + size - sent, 0)
-  return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(left, rate)].filter((words) => words !== null).join(' · ')
+  const bytesLeft = list.filter(isMoving).reduce((sum, { size, sent }) => sum + size - sent, 0)
+  return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(bytesLeft, rate)]
+    .filter((words) => words !== null)
+    .join(' · ')
 }
 
 /** Whether leaving the page loses the upload, because the browser didn't store its file. */

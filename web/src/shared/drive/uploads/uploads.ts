@@ -1,8 +1,8 @@
 import { uk } from '../../api.ts'
 import { bytes } from '../../../ui/text/format.ts'
 import { type Place, adopt, targetOf } from '../files.ts'
-import type { Chosen, Entry, OnConflict, UploadState } from './entry.ts'
-import { MOST_KEPT_BYTES, drop, hasKept, keep, keptOf } from './keep.ts'
+import type { ChosenFile, Entry, OnConflict, UploadState } from './entry.ts'
+import { MOST_KEPT_BYTES, drop, hasKept, keep, storedUploadsOf } from './stored-uploads.ts'
 import { rateMeter } from './rate.ts'
 import type { Trouble } from './send.ts'
 
@@ -42,7 +42,7 @@ class Uploads {
     if (this.#accountId === null) addEventListener('online', () => this.#again())
     this.#accountId = accountId
     if (!hasKept()) return
-    for (const { file, accountId: of, ...kept } of await keptOf(accountId)) {
+    for (const { file, accountId: of, ...kept } of await storedUploadsOf(accountId)) {
       void of
       if (this.#entries.has(kept.key) || !(await this.#hold(kept.key))) continue
       if (file !== null) this.#files.set(kept.key, file)
@@ -51,7 +51,7 @@ class Uploads {
     this.#next()
   }
 
-  add(chosen: readonly Chosen[], place: Place, into: string): void {
+  add(chosen: readonly ChosenFile[], place: Place, into: string): void {
     for (const { file, folders } of chosen) {
       const { name, size, type, lastModified } = file
       const key = crypto.getRandomValues(new Uint32Array(4)).join('-')

@@ -38,14 +38,14 @@ export default function MarkdownView({
   const view = useRef<EditorView>(null)
   const now = useRef(onValue)
   now.current = onValue
-  const known = useRef(value)
+  const lastValue = useRef(value)
   useEffect(() => {
     const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' })
-    const made = new EditorView({
+    const editor = new EditorView({
       root,
       parent: root,
       state: EditorState.create({
-        doc: known.current,
+        doc: lastValue.current,
         extensions: [
           history(),
           hidden,
@@ -68,24 +68,24 @@ export default function MarkdownView({
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return
             const text = update.state.sliceDoc()
-            if (text === known.current) return
-            known.current = text
+            if (text === lastValue.current) return
+            lastValue.current = text
             now.current(text)
           }),
           keymap.of([...searchKeymap, ...historyKeymap, ...defaultKeymap]),
         ],
       }),
     })
-    view.current = made
+    view.current = editor
     return () => {
       view.current = null
-      made.destroy()
+      editor.destroy()
     }
   }, [])
   useEffect(() => {
     // The parent changed the text, for example by discarding the draft.
-    if (value === known.current || view.current === null) return
-    known.current = value
+    if (value === lastValue.current || view.current === null) return
+    lastValue.current = value
     view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } })
   }, [value])
   return <div ref={place} data-code className="field overflow-hidden p-0" />

@@ -3,7 +3,7 @@ import type { Message, Run } from './queries.ts'
 import { RunLine } from './run-line.tsx'
 import type { Draft, Thread } from './thread/thread.ts'
 import { siblingsOf } from './thread/tree.ts'
-import { useShown } from './thread/use-thread.ts'
+import { useVisibleThread } from './thread/use-thread.ts'
 import { type ListHandle, MessageList } from './messages/list.tsx'
 import { type MessageActions, MessageRow } from './messages/message.tsx'
 
@@ -12,7 +12,7 @@ const FindBar = lazy(async () => ({ default: (await import('./find/find-bar.tsx'
 /**
  * The messages of the active branch and the streaming response: the only part of the page that renders for each word.
  */
-export function Said({
+export function Transcript({
   thread,
   run,
   latest,
@@ -34,7 +34,7 @@ export function Said({
   const list = useRef<ListHandle>(null)
   const onEarlier = useCallback(() => void thread.showEarlier(), [thread])
   const state = useSyncExternalStore(thread.subscribe, thread.state)
-  const { rows, resultsFor, following } = useShown(state)
+  const { rows, resultsFor, following } = useVisibleThread(state)
   const { earlier, sending, live } = state
   return (
     <>

@@ -1,64 +1,7 @@
-import type { Page } from 'playwright-core'
+import type { ListedPage } from './listed-page.ts'
 import type { Scene } from './scene.ts'
 
-/** The app's pages for signed-in users, each with an action that opens its content. */
-export const pagesOf = ({
-  chatId,
-  temporaryId,
-  automationId,
-  computerId,
-  webhookId,
-  requestId,
-  automationRunId,
-  agentId,
-  operationId,
-  folderId,
-  fileId,
-}: Scene): { name: string; path: string; open?: (page: Page) => Promise<void> }[] => [
-  {
-    name: 'home',
-    path: '/app',
-    async open(page) {
-      await page.getByRole('link', { name: 'Views of the mountain' }).waitFor()
-    },
-  },
-  {
-    name: 'palette',
-    path: '/app',
-    async open(page) {
-      await page.keyboard.press('Control+k')
-      await page.getByRole('option', { name: /^New chat/ }).waitFor()
-    },
-  },
-  {
-    name: 'shortcuts',
-    path: '/app',
-    async open(page) {
-      await page.keyboard.press('?')
-      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    },
-  },
-  {
-    name: 'welcome',
-    path: '/app/welcome',
-    async open(page) {
-      await page.getByRole('list', { name: 'Available providers' }).waitFor()
-    },
-  },
-  {
-    name: 'search',
-    path: '/app/search?q=mountain',
-    async open(page) {
-      await page.getByRole('list', { name: 'Results' }).waitFor()
-    },
-  },
-  {
-    name: 'nowhere',
-    path: '/app/ai-routing/no/such-page',
-    async open(page) {
-      await page.getByRole('searchbox', { name: 'Search' }).waitFor()
-    },
-  },
+export const developerPages = ({ webhookId, requestId }: Scene): ListedPage[] => [
   { name: 'developer', path: '/app/settings/developer' },
   {
     name: 'new-key',
@@ -66,89 +9,6 @@ export const pagesOf = ({
     async open(page) {
       await page.getByRole('button', { name: 'Create key' }).click()
       await page.getByLabel('Custom').check()
-    },
-  },
-  { name: 'security', path: '/app/settings/security' },
-  {
-    name: 'providers',
-    path: '/app/ai-routing',
-    async open(page) {
-      await page.getByRole('button', { name: 'Test provider OpenAI', exact: true }).click()
-      await page.getByText('The provider is working.').waitFor({ state: 'attached' })
-    },
-  },
-  {
-    name: 'add-provider',
-    path: '/app/ai-routing',
-    async open(page) {
-      await page.getByRole('button', { name: 'Add provider' }).click()
-      await page.getByLabel('API key').waitFor()
-    },
-  },
-  {
-    name: 'preview',
-    path: '/app/ai-routing/preview',
-    async open(page) {
-      await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
-      await page.getByLabel('Max. output tokens').fill('2000')
-      await page.getByLabel('Input tokens').fill('12000')
-      await page.getByLabel('Seed').fill('36')
-      await page.getByText('Routing options').click()
-      await page.getByLabel('Ignored providers').fill('house')
-      await page.getByRole('heading', { name: 'Skipped providers' }).waitFor()
-      await page.getByText('Routing options').click()
-      await page.keyboard.press('Escape')
-    },
-  },
-  {
-    name: 'models',
-    path: '/app/ai-routing/models',
-    async open(page) {
-      await page.getByRole('list', { name: 'Models' }).getByText('served by').first().waitFor()
-    },
-  },
-  {
-    name: 'workspace-keys',
-    path: '/app/ai-routing/keys',
-    async open(page) {
-      await page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Print shop' })
-    },
-  },
-  {
-    name: 'usage',
-    path: '/app/ai-routing/usage',
-    async open(page) {
-      await page.getByRole('table', { name: 'By model' }).waitFor()
-    },
-  },
-  {
-    name: 'chats',
-    path: '/app/chats',
-    async open(page) {
-      await page.getByRole('link', { name: 'Views of the mountain' }).waitFor()
-    },
-  },
-  {
-    name: 'chat',
-    path: `/app/chats/${chatId}`,
-    async open(page) {
-      await page.getByText('From the lake').waitFor()
-    },
-  },
-  {
-    name: 'temporary-chat-diagram',
-    path: `/app/chats/${temporaryId}`,
-    async open(page) {
-      await page.getByRole('region', { name: 'Temporary chat' }).waitFor()
-      await page.getByRole('button', { name: 'Draw', exact: true }).press('Enter')
-      await page.frameLocator('iframe').locator('svg').getByText('Keyblock').waitFor()
-    },
-  },
-  {
-    name: 'automation',
-    path: `/app/automations/${automationId}`,
-    async open(page) {
-      await page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
     },
   },
   {
@@ -185,6 +45,16 @@ export const pagesOf = ({
     path: '/app/developer/playground?op=chats_create',
     async open(page) {
       await page.getByRole('button', { name: 'Send POST' }).waitFor()
+    },
+  },
+]
+
+export const workPages = ({ automationId, automationRunId, agentId, operationId }: Scene): ListedPage[] => [
+  {
+    name: 'automation',
+    path: `/app/automations/${automationId}`,
+    async open(page) {
+      await page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
     },
   },
   { name: 'automations', path: '/app/automations' },
@@ -229,6 +99,9 @@ export const pagesOf = ({
       await page.getByText('succeeded').waitFor()
     },
   },
+]
+
+export const computerPages = ({ computerId }: Scene): ListedPage[] => [
   {
     name: 'computers',
     path: '/app/computers',
@@ -246,6 +119,9 @@ export const pagesOf = ({
     },
   },
   { name: 'computer-settings', path: `/app/computers/${computerId}/settings` },
+]
+
+export const drivePages = ({ folderId, fileId }: Scene): ListedPage[] => [
   {
     name: 'drive',
     path: '/app/drive',
@@ -311,24 +187,4 @@ export const pagesOf = ({
       await page.getByText('draft.txt', { exact: true }).waitFor()
     },
   },
-  { name: 'workspaces', path: '/app/workspaces' },
-  { name: 'accounts', path: '/app/accounts' },
-  {
-    name: 'instance',
-    path: '/app/admin/instance',
-    async open(page) {
-      await page.getByRole('list', { name: 'Checks' }).waitFor()
-    },
-  },
-  { name: 'shared-by-me', path: '/app/shared-by-me' },
-  { name: 'shared-with-me', path: '/app/shared-with-me' },
-  {
-    name: 'share',
-    path: '/app/share',
-    async open(page) {
-      await page.getByRole('heading', { name: 'Nothing to share' }).waitFor()
-    },
-  },
-  { name: 'inbox', path: '/app/inbox' },
-  { name: 'notifications', path: '/app/settings/notifications' },
 ]

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** A setting stored on this device. All windows of this browser follow a change. */
-export interface Kept {
+export interface DeviceSetting {
   get(): string | null
   set(value: string | null): void
 }
@@ -13,7 +13,7 @@ const tell = (): void => {
 /** Without browser storage, the value lasts as long as the page. */
 const inMemory = new Map<string, string>()
 
-export const kept = (name: string): Kept => ({
+export const deviceSetting = (name: string): DeviceSetting => ({
   get() {
     try {
       return inMemory.get(name) ?? localStorage.getItem(name)
@@ -42,4 +42,4 @@ const subscribe = (listener: () => void): (() => void) => {
   }
 }
 
-export const useKept = (choice: Kept): string | null => useSyncExternalStore(subscribe, choice.get)
+export const useDeviceSetting = (choice: DeviceSetting): string | null => useSyncExternalStore(subscribe, choice.get)

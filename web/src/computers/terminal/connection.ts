@@ -10,7 +10,7 @@ export type LineState =
   | { type: 'ended'; exitCode: number | null; signal: string | null }
   | { type: 'refused'; why: string }
 
-export interface Heard {
+export interface TerminalHandlers {
   state(state: LineState): void
   snapshot(data: string): void
   bytes(bytes: Uint8Array): void
@@ -18,7 +18,7 @@ export interface Heard {
   gap(bytes: number): void
 }
 
-type Said =
+type ServerMessage =
   | { type: 'snapshot'; data: string; at: number }
   | { type: 'resize'; cols: number; rows: number }
   | { type: 'gap'; from: number; to: number }
@@ -33,10 +33,10 @@ const MOST_UNDRAWN = 4_194_304
 const MOST_TYPED = 10_000
 const CLOSED = { ended: 1000, gone: 4404, noRight: 1008 }
 
-export class Attached {
+export class TerminalConnection {
   readonly #computerId: string
   readonly #terminalId: string
-  readonly #heard: Heard
+  readonly #heard: TerminalHandlers
   /** Identifies this page, so that the computer applies repeated input once. */
   readonly #viewer = crypto.randomUUID().replaceAll('-', '')
   readonly #left = new AbortController()
@@ -52,7 +52,7 @@ export class Attached {
   #waitMs = FIRST_WAIT_MS
   #ended: LineState | null = null
 
-  constructor(computerId: string, terminalId: string, heard: Heard) {
+  constructor(computerId: string, terminalId: string, heard: TerminalHandlers) {
     this.#computerId = computerId
     this.#terminalId = terminalId
     this.#heard = heard
@@ -100,8 +100,8 @@ export class Attached {
     this.#connecting = true
     clearTimeout(this.#timer)
     try {
-      const given = { id: this.#computerId, terminal_id: this.#terminalId }
-      const { url } = await uk.computers.terminal_ticket(given, { signal: this.#left.signal })
+      const ids = { id: this.#computerId, terminal_id: this.#terminalId }
+      const { url } = await uk.computers.terminal_ticket(ids, { signal: this.#left.signal })
       this.#open(this.#address(url))
     } catch (error) {
       if (this.#left.signal.aborted) return
@@ -138,7 +138,7 @@ export class Attached {
     })
     socket.addEventListener('message', ({ data }) => {
       if (this.#socket !== socket) return
-      if (typeof data === 'string') this.#hear(JSON.parse(data) as Said)
+      if (typeof data === 'string') this.#hear(JSON.parse(data) as ServerMessage)
       else this.#take(new Uint8Array(data as ArrayBuffer))
     })
     socket.addEventListener('close', ({ code }) => {
@@ -153,7 +153,7 @@ export class Attached {
     })
   }
 
-  #hear(said: Said): void {
+  #hear(said: ServerMessage): void {
     switch (said.type) {
       case 'snapshot':
         this.#at = said.at

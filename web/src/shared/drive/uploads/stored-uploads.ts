@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts'
 
 /** An upload stored in the browser, with its file unless it is too large. */
-export type Kept = Omit<Entry, 'state' | 'sent' | 'rate'> & { accountId: string; file: File | null }
+export type StoredUpload = Omit<Entry, 'state' | 'sent' | 'rate'> & { accountId: string; file: File | null }
 
 const DATABASE = 'uk-uploads'
 const STORE = 'uploads'
@@ -37,7 +37,7 @@ async function work<T>(mode: IDBTransactionMode, what: (store: IDBObjectStore) =
 /** Without browser storage (some private windows), uploads work but don't survive a reload. */
 const quietly = async (doing: Promise<unknown>): Promise<void> => void (await doing.catch(() => {}))
 
-export const keep = (kept: Kept): Promise<void> => {
+export const keep = (kept: StoredUpload): Promise<void> => {
   localStorage.setItem(MARK, '1')
   return quietly(work('readwrite', (store) => store.put(kept)))
 }
@@ -46,15 +46,15 @@ export const drop = (key: string): Promise<void> => quietly(work('readwrite', (s
 export const hasKept = (): boolean => localStorage.getItem(MARK) !== null
 
 /** The person's stored uploads. Removes those of other users. */
-export async function keptOf(accountId: string): Promise<Kept[]> {
-  const all = (await work('readonly', (store) => store.getAll()).catch(() => [])) as Kept[]
+export async function storedUploadsOf(accountId: string): Promise<StoredUpload[]> {
+  const all = (await work('readonly', (store) => store.getAll()).catch(() => [])) as StoredUpload[]
   for (const { key, accountId: of } of all) if (of !== accountId) await drop(key)
   const mine = all.filter((one) => one.accountId === accountId)
   if (mine.length === 0) localStorage.removeItem(MARK)
   return mine
 }
 
-export function forgetKept(): void {
+export function forgetUploads(): void {
   if (!hasKept()) return
   localStorage.removeItem(MARK)
   indexedDB.deleteDatabase(DATABASE)
