@@ -10,7 +10,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.locator('#content').waitFor()
 }
 
-/** Waits until the page is drawn in this theme, some frames after the browser is told. */
+/** Waits until the page is drawn in this theme, which takes a few frames. */
 export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   const isDark = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) < 128'
   while ((await page.evaluate<boolean>(isDark)) !== (scheme === 'dark'));

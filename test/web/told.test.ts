@@ -99,7 +99,7 @@ test('after missed events, the page refetches everything it shows', needs(hasChr
   let made: () => void
   const isMade = new Promise<void>((done) => (made = done))
   const positions: (string | undefined)[] = []
-  // A stream from before a server restart, which has ended; this one answers the next.
+  // The stream ended with a server restart; this handler answers the next one.
   await page.route('**/realtime/subscribe*', async (route) => {
     const channels = new URL(route.request().url()).searchParams.get('channels')!.split(',')
     positions.push(route.request().headers()['last-event-id'])

@@ -1,4 +1,4 @@
-/** Typed text is kept when data arrives later, and isn't discarded without asking. */
+/** Typed text is kept when data arrives, and is never discarded without confirmation. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Locator, Page, Request } from 'playwright-core'
@@ -26,14 +26,14 @@ before(async () => {
   await visitor.page.goto(BETWEEN)
 })
 
-/** A page without fields. Going there closes whatever the page before has open. */
+/** A page without fields. Opening it closes the dialogs of the previous page. */
 const BETWEEN = '/app/invitations'
 
-/** Opens a page of the app without loading the app again. */
+/** Opens a page without reloading the app. */
 async function openPage(page: Page, path: string): Promise<void> {
   const between = page.getByRole('heading', { level: 1, name: 'Invitations', exact: true })
   const push = (to: string) => page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(to)})`)
-  // An open dialog would stay; the app is loaded again, without it.
+  // An open dialog would stay open, so the app is reloaded.
   await ((await page.getByRole('dialog').count()) > 0 ? page.goto(BETWEEN) : push(BETWEEN))
   const leave = page.getByRole('alertdialog').getByRole('button', { name: 'Leave page', exact: true })
   await until(
@@ -48,7 +48,7 @@ async function openPage(page: Page, path: string): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
 }
 
-/** Requests of the page that aren't answered yet, except the stream of changes. */
+/** The page's pending requests, except the event stream. */
 const pending = new Set<Request>()
 function watchRequests(page: Page): void {
   page.on('request', (request) => !/realtime|\/events/.test(request.url()) && pending.add(request))
@@ -57,7 +57,7 @@ function watchRequests(page: Page): void {
   page.on('requestfailed', end)
 }
 
-/** Waits until the page has loaded its parts and its content: twice in a row, a drawn frame without requests. */
+/** Waits until two consecutive frames have no pending requests. */
 async function settle(page: Page): Promise<void> {
   const loading = page.getByRole('status', { name: /^Loading/ })
   for (let quiet = 0; quiet < 2;) {
@@ -69,7 +69,7 @@ async function settle(page: Page): Promise<void> {
 const WORDS =
   'input:not([type]), input:is([type=text], [type=email], [type=url], [type=password], [type=tel]), textarea'
 
-/** The fields for words in a part of the page, and the selects. What only narrows a list isn't among them. */
+/** The text fields and selects in a part of the page, without filters. */
 async function fieldsIn(part: Locator): Promise<{ words: Locator[]; choices: Locator[] }> {
   const usable = async (all: Locator[]): Promise<Locator[]> => {
     const kept: Locator[] = []
@@ -82,12 +82,12 @@ async function fieldsIn(part: Locator): Promise<{ words: Locator[]; choices: Loc
     choices: await usable(await part.locator('select').all()),
   }
 }
-// The types of the browser aren't there in tests.
+// Tests don't have the browser's types.
 const isFilter = (field: any): boolean => field.closest('[role=search]') !== null || field.ariaHidden === 'true'
 
-/** Types into every field and takes the last choice of each select. Returns what they show. */
+/** Types into every field and picks the last option of each select. Returns their values. */
 async function fillAll(page: Page, part: Locator): Promise<string[]> {
-  // A choice may bring other fields. If it takes the last one for words, it's undone.
+  // An option can show other fields. If it hides the last text field, it is reverted.
   for (const choice of (await fieldsIn(part)).choices) {
     const before = await choice.inputValue()
     const values = await choice
@@ -98,7 +98,7 @@ async function fillAll(page: Page, part: Locator): Promise<string[]> {
   }
   for (const field of (await fieldsIn(part)).words) {
     await field.fill(`typed ${Math.random().toString(36).slice(2, 8)}`)
-    // A list of suggestions would lie over the next field.
+    // Closes suggestions, which would cover the next field.
     await page.keyboard.press('Tab')
   }
   return shownIn(part)
@@ -109,7 +109,7 @@ async function shownIn(part: Locator): Promise<string[]> {
   return Promise.all([...words, ...choices].map((field) => field.inputValue()))
 }
 
-/** Changes what the pages show, on the server: names, budgets, rules, and one more of each kind. */
+/** Changes the data of the pages on the server: names, spend caps, rules, and a new resource of each kind. */
 let changes = 0
 async function changeAll(): Promise<void> {
   const { aki, agentId, automationId, computerId, webhookId, chatId, fileId } = scene
@@ -136,7 +136,7 @@ async function changeAll(): Promise<void> {
   for (const { status, text } of answers) assert.ok(status < 300, text)
 }
 
-/** Makes the page read everything again, as after a lost connection. */
+/** Makes the page refetch everything, as after a lost connection. */
 async function readAgain(page: Page): Promise<void> {
   const read = page.waitForResponse((answer) => /\/v1\/workspaces\?/.test(answer.url()) && answer.ok())
   await page.evaluate(`dispatchEvent(new Event('offline'))`)
@@ -145,13 +145,13 @@ async function readAgain(page: Page): Promise<void> {
 }
 
 const ELSEWHERE = '/app/shared-with-me'
-/** Another page of the app is opened by a link, which may lie behind a dialog. */
+/** Opens another page by a link, even if a dialog covers it. */
 const goAway = (page: Page): Promise<unknown> =>
   page.evaluate(`document.querySelector('a[href="${ELSEWHERE}"]').click()`)
 
 /**
- * Does what might discard the words that were typed into a part of the page. They must stay behind a question, or be there
- * again after `back`.
+ * Does something that could discard typed text. The text must stay behind a confirmation, or be there again after
+ * `back`.
  */
 async function keepsWords(page: Page, part: Locator, act: () => Promise<unknown>, back: () => Promise<unknown>) {
   const typed = await shownIn(part)
@@ -171,12 +171,12 @@ async function keepsWords(page: Page, part: Locator, act: () => Promise<unknown>
   await becomes(() => shownIn(part), typed)
 }
 
-/** A click outside, and Escape: neither discards the words of a dialog. Then closes it. */
+/** Presses Escape and clicks outside, which must not discard a dialog's text. Then closes it. */
 async function keepsWordsOnEscape(page: Page, dialog: Locator, open: () => Promise<unknown>): Promise<void> {
   const typed = await shownIn(dialog)
   const pressEscape = async (): Promise<void> => {
     await page.keyboard.press('Escape')
-    // The first one may close a list of suggestions.
+    // The first press may only close suggestions.
     if ((await page.getByRole('listbox').count()) > 0) await page.keyboard.press('Escape')
   }
   await page.mouse.click(5, 5)
@@ -188,12 +188,12 @@ async function keepsWordsOnEscape(page: Page, dialog: Locator, open: () => Promi
     async () => (await question.isVisible()) || (await page.getByRole('dialog').count()) === 0,
     (isDecided) => isDecided,
   )
-  // A dialog that asks is closed by the answer. A draft needs none.
+  // Confirms the question, if the dialog asks one.
   if (await question.isVisible()) await question.getByRole('button', { name: 'Close', exact: true }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 
-/** Opens a page, types into its fields or those of its open dialog, and tries to lose the words. False: no fields. */
+/** Opens a page, types into its fields or its open dialog, and tries to lose the text. False: no fields. */
 async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
   await openPage(page, path)
   await open?.(page)
@@ -225,7 +225,7 @@ const OPENERS =
 /** Rows of a list have the same buttons. */
 const MOST_BUTTONS = 4
 
-/** Types into the dialogs that the buttons of a page open. Returns the words on the buttons with such a dialog. */
+/** Types into the dialogs that a page's buttons open. Returns the labels of these buttons. */
 async function tryButtons(page: Page, path: string): Promise<string[]> {
   const buttons = page.locator('#content').getByRole('button', { name: OPENERS })
   const tried: string[] = []

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** Pages whose content can't be loaded: each says so where the content would be, and loads it on “Try again”. */
+/** Pages whose content can't be loaded show an error in its place, with a “Try again” button. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -26,7 +26,7 @@ before(async () => {
   invitation = invited.body.data.token
 })
 
-/** Every route of the app's router, such as `/chats/$id`: for people who are signed in, and for all others. */
+/** The routes of the app, such as `/chats/$id`: for signed-in users, and for signed-out ones. */
 async function routesOf(page: Page): Promise<{ inside: string[]; outside: string[] }> {
   const routes: [string, string][] = await page.evaluate(
     'Object.entries(__TSR_ROUTER__.routesByPath).map(([path, { id }]) => [path, id])',
@@ -36,11 +36,11 @@ async function routesOf(page: Page): Promise<{ inside: string[]; outside: string
   return { inside: paths(true), outside: paths(false) }
 }
 
-/** An address of this route: that of a page in `pagesOf`, or the route itself if it has no parameters. */
+/** An address of a route: from `pagesOf`, or the route itself if it has no parameters. */
 function addressOf(route: string): string {
   if (route === '/$') return '/app/no/such-page'
   if (route === '/workspaces/$id') return `/app/workspaces/${scene.aki.workspaceId}`
-  // The link of an invitation leads there.
+  // Invitation links lead there.
   if (route === '/invitation') return `/app/invitations#token=${invitation}`
   if (!route.includes('$')) return `/app${route}`
   const form = new RegExp(`^/app${route.replaceAll(/\$\w+/g, '[^/?]+')}(?=[/?]|$)`)
@@ -49,10 +49,10 @@ function addressOf(route: string): string {
   return addresses[0]
 }
 
-/** The requests that don't fail: the session, without which there is no page, and the stream of changes. */
+/** Requests that succeed: the session, which every page needs, and the event stream. */
 const KEPT = /^\/v1\/(auth\/session|realtime)/
 
-/** Makes every request for content fail until the returned function is called. */
+/** Makes content requests fail until the returned function is called. */
 async function failAll(page: Page): Promise<{ paths: Set<string>; release: () => Promise<void> }> {
   const paths = new Set<string>()
   const isContent = ({ pathname }: URL): boolean => pathname.startsWith('/v1/') && !KEPT.test(pathname)
@@ -66,7 +66,7 @@ async function failAll(page: Page): Promise<{ paths: Set<string>; release: () =>
   return { paths, release: () => page.unrouteAll({ behavior: 'wait' }) }
 }
 
-/** What the page says about its content: its text without the title, errors, loading placeholders and controls. */
+/** The page's text without title, errors, placeholders and controls. */
 const wordsOn = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
@@ -84,7 +84,7 @@ const retries = (page: Page, within = 'body') =>
   page.locator(`${within} [role=alert]`).getByRole('button', { name: 'Try again' })
 const loading = (page: Page) => page.getByRole('status', { name: /^Loading/ })
 
-/** Opens the page while nothing can be loaded, and then loads it. Returns what is wrong. */
+/** Opens the page while nothing can be loaded, then retries. Returns the problems. */
 async function faultsOf({ page, wrongs }: Visitor, route: string, frame: ReadonlySet<string>): Promise<string[]> {
   const { paths, release } = await failAll(page)
   await page.goto(addressOf(route))
@@ -97,14 +97,14 @@ async function faultsOf({ page, wrongs }: Visitor, route: string, frame: Readonl
     () => page.locator('main').innerText(),
     (text) => text.trim() !== '',
   )
-  // The frame's own requests are reported above the page.
+  // Failed requests of the frame are reported above the page.
   if ([...paths].some((path) => !frame.has(path))) await retries(page, 'main').first().waitFor()
   await becomes(() => loading(page).count(), 0)
   const failed = await wordsOn(page)
   await release()
   await tryAgain(page)
   await becomes(() => loading(page).count(), 0)
-  // A page that couldn't load its content makes no claims about it, such as “Nothing here yet”.
+  // A page without its content must not claim that there is none, such as “Nothing here yet”.
   await becomes(async () => {
     const loaded = new Set(await wordsOn(page))
     return failed.filter((words) => !loaded.has(words))
@@ -112,7 +112,7 @@ async function faultsOf({ page, wrongs }: Visitor, route: string, frame: Readonl
   return faultsIn(wrongs)
 }
 
-/** Presses every “Try again”, until none is left. */
+/** Presses “Try again” until no such button is left. */
 async function tryAgain(page: Page): Promise<void> {
   await retries(page).evaluateAll((all: any[]) => {
     for (const one of all) one.click()
@@ -120,11 +120,11 @@ async function tryAgain(page: Page): Promise<void> {
   await becomes(() => retries(page).count(), 0)
 }
 
-/** Errors in the console, except those about the requests that the test made fail. */
+/** Console errors, except those of requests that the test made fail. */
 const faultsIn = (wrongs: string[]): string[] =>
   wrongs.splice(0).filter((wrong) => !/status of 503|The database is away/.test(wrong))
 
-/** Calls `act` for each item; a few visitors share the items. Returns what is wrong with each. */
+/** Calls `act` for each item, spread over a few visitors. Returns the problems by item. */
 async function amongVisitors<T>(
   items: readonly [string, T][],
   isSignedIn: boolean,
@@ -204,10 +204,10 @@ test(
   },
 )
 
-/** What a function does that opens something, instead of only waiting for the page. */
+/** Matches functions that open something instead of only waiting for the page. */
 const ACTS = /\.(click|press|fill|check|selectOption)\(/
 
-/** Actions, such as the test of a provider: their own button is the way to retry. */
+/** Actions such as testing a provider are retried by their own button. */
 const PRESSED_AGAIN = new Set(['providers'])
 
 interface Part {
