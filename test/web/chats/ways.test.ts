@@ -8,7 +8,7 @@ import { testServer } from '../../server.ts'
 import { becomes, until } from '../../until.ts'
 import { breaches } from '../axe.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
-import { heard } from '../heard.ts'
+import { screenReaderOrder } from '../screen-reader.ts'
 import { signIn } from '../steps.ts'
 import { longChat } from './long-chat.ts'
 
@@ -61,7 +61,7 @@ test('goals, agents, search, forks, cost and voice work in a chat', needs(hasChr
   await log.getByRole('article', { name: 'Clerk, message' }).last().getByText('Which view sells best?').waitFor()
 
   // The screen reader order: title, messages, composer.
-  const order = await heard(page, ['heading', 'log', 'article', 'textbox'])
+  const order = await screenReaderOrder(page, ['heading', 'log', 'article', 'textbox'])
   const from = order.indexOf('heading Ways')
   assert.deepEqual(
     order.slice(from).map((one) => one.replace('StaticText', '')),

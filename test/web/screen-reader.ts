@@ -9,7 +9,7 @@ interface Node {
 }
 
 /** The accessibility tree in screen reader order: `role name`. */
-export async function heard(page: Page, roles: readonly string[]): Promise<string[]> {
+export async function screenReaderOrder(page: Page, roles: readonly string[]): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   const { nodes } = (await session.send('Accessibility.getFullAXTree')) as { nodes: Node[] }
   await session.detach()
