@@ -10,7 +10,7 @@ import { cursorOf, pageOf, positionOf } from '#core/paging.ts'
 import { isTimeZone, iso } from '#core/time.ts'
 import { emailSubject, networkSubject, refundLogin, takeLogin, takeSignUp } from './sign-in/attempts.ts'
 import { admin, auth, me, settings } from './contract.ts'
-import { accountNamed, accountsForAdmin } from './credits/admin-accounts.ts'
+import { findAccount, accountsForAdmin } from './credits/admin-accounts.ts'
 import { answerRequest, listRequests, ownRequests, requestCredits } from './credits/credit-requests.ts'
 import { challengeStore } from './sign-in/challenges.ts'
 import { createAccount, requireInvitation } from './sign-in/join.ts'
@@ -149,7 +149,7 @@ export const adminService = implement(admin, {
   },
   async credits(ctx, { id: accountRef, amount_usd, note }) {
     requireAdministrator(ctx)
-    const { id } = await accountNamed(ctx, accountRef)
+    const { id } = await findAccount(ctx, accountRef)
     return ctx.transaction(async (ctx) => {
       const balance = await ctx.engine.ledger.grant(ctx.db, id, fromUsd(amount_usd), note, ctx.principal.accountId)
       await ctx.emit({

@@ -149,7 +149,7 @@ export const sessionStore = {
       )
       .execute()
   },
-  async endBegunWith(db: Db, accountId: Id, identityId: Id, except: Id): Promise<void> {
+  async endStartedWith(db: Db, accountId: Id, identityId: Id, except: Id): Promise<void> {
     await db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)

@@ -14,8 +14,8 @@ import { storageOf } from './storage.ts'
 import type { AccountRow } from './store.ts'
 
 function ownCalls({ principal: { accountId, credential } }: Context): CallsOwner {
-  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
-  return { accountId, ...(heldTo !== null && { workspaceIds: [heldTo] }) }
+  const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
+  return { accountId, ...(boundWorkspaceId !== null && { workspaceIds: [boundWorkspaceId] }) }
 }
 
 export interface HistoryFilters extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider'> {

@@ -7,7 +7,7 @@ import { iso } from '#core/time.ts'
 import { waysIn } from './contract-ways.ts'
 import type { HasProvider } from './identities/provider.ts'
 import type { HasDoors } from './recovery/doors.ts'
-import { readShown } from './passkeys/ceremony.ts'
+import { verifyAuthentication } from './passkeys/ceremony.ts'
 import { recover, requestRecovery } from './recovery/recovery.ts'
 import { callersAccount, endSession, verifyEmail } from './service.ts'
 import { showAccount } from './show.ts'
@@ -26,7 +26,7 @@ export const waysInService = implementWith<Context<HasProvider & HasDoors>>()(wa
     const { email, password_hash } = await callersAccount(ctx)
     const subjects = [emailSubject(email)]
     await takeLogin(ctx, subjects)
-    if (credential !== undefined) await readShown(ctx, 'passkey.prove', credential)
+    if (credential !== undefined) await verifyAuthentication(ctx, 'passkey.prove', credential)
     else if (password === undefined)
       refuse('missing_parameter', { param: 'password', message: 'Send `password`, or a passkey’s `credential`.' })
     else if (!(await passwordMatches(password_hash, password)))

@@ -7,7 +7,7 @@ import type { RoutingPreview } from './contract-routing.ts'
 import type { aiGateway } from './contract.ts'
 import { isInstanceAdmin } from './endpoints/administer.ts'
 import type { Row } from './catalogues/rows.ts'
-import { knownEndpoint } from './show.ts'
+import { visibleEndpointId } from './show.ts'
 
 type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['routing_preview']['body']>>>
 
@@ -48,7 +48,7 @@ export async function previewRoute(
     seed,
     candidates: candidates.map(({ offer, variant, weight, reason, maxCostUsd }) => ({
       provider: offer.endpoint.slug,
-      endpoint_id: knownEndpoint((offer as Row).source, isInstanceAdmin(ctx)),
+      endpoint_id: visibleEndpointId((offer as Row).source, isInstanceAdmin(ctx)),
       computer_id: (offer as Row).source.computerId ?? null,
       model: offer.slug,
       upstream_model: offer.upstreamModel + variant,

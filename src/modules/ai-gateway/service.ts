@@ -185,7 +185,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
             connection,
             created_by: ctx.principal.accountId,
           })
-          .catch(slugTaken(slug))
+          .catch(refuseTakenSlug(slug))
           .catch(workspaceGone)
       })
       if (toTest) await testSoon(ctx, row)
@@ -226,7 +226,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         if (isAnother) changes.connection = newId()
         toTest = test && (plain.enabled ?? row.enabled) && (isAnother || !row.enabled)
         if (isAnother) await connectionStore.begin(ctx.db, changes.connection as Id, toTest ? inCaseOfDeath(ctx) : null)
-        return endpointStore.update(ctx.db, id, changes).catch(slugTaken(plain.slug ?? row.slug))
+        return endpointStore.update(ctx.db, id, changes).catch(refuseTakenSlug(plain.slug ?? row.slug))
       })
       if (toTest) await testSoon(ctx, row)
       return showWithStanding(ctx, row)
@@ -304,7 +304,7 @@ const again = (param: string): never =>
 const withoutUndefined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
-const slugTaken =
+const refuseTakenSlug =
   (slug: string) =>
   (error: unknown): never => {
     if (sqlState(error) !== '23505') throw error

@@ -43,13 +43,13 @@ export const showEndpoint = (
   updated_at: iso(row.updated_at),
 })
 
-type ShownStanding = Pick<
+type StandingFields = Pick<
   z.output<typeof ProviderEndpoint>,
   'status' | 'status_reason' | 'last_error' | 'last_error_at' | 'last_success_at' | 'latency_ms' | 'models_count'
 >
 
 /** The provider's message may describe the account, so only administrators of the endpoint see it. */
-function showStanding({ state, modelsCount }: Standing, administers: boolean): ShownStanding {
+function showStanding({ state, modelsCount }: Standing, administers: boolean): StandingFields {
   const { status, reason, lastError, lastErrorKind, lastErrorAt, lastSuccessAt, latencyMs } =
     state ?? untestedState(new Date(0))
   return {
@@ -63,7 +63,7 @@ function showStanding({ state, modelsCount }: Standing, administers: boolean): S
   }
 }
 
-function whyIdle(row: EndpointRow, secrets: Secrets): Partial<ShownStanding> {
+function whyIdle(row: EndpointRow, secrets: Secrets): Partial<StandingFields> {
   if (!row.enabled) return { status: 'disabled', status_reason: null }
   const keyless = whyKeyless(row)
   if (keyless !== null) return { status: 'needs_key', status_reason: keyless }
@@ -87,7 +87,7 @@ export const showPreset = (
   models_count: catalogue === null ? null : (byProvider.get(catalogue)?.length ?? 0),
 })
 
-export const knownEndpoint = ({ from, endpoint }: Source, administers: boolean): Id | null =>
+export const visibleEndpointId = ({ from, endpoint }: Source, administers: boolean): Id | null =>
   from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null
 
 export const showProvider = (
@@ -98,7 +98,7 @@ export const showProvider = (
   health: HealthView,
 ): z.output<typeof Provider> => {
   const { from, ownerId, workspaceId, endpoint, createdAt } = source
-  const shownStanding = { ...showStanding(standing, administers), ...ofOwn(source) }
+  const standingFields = { ...showStanding(standing, administers), ...ofOwn(source) }
   return {
     id: idOf('provider', ownerId, endpoint.id),
     created_at: createdAt,
@@ -108,16 +108,16 @@ export const showProvider = (
     billing: endpoint.billing,
     source: from,
     workspace_id: workspaceId,
-    endpoint_id: knownEndpoint(source, administersInstance),
-    ...shownStanding,
-    serving: shownStanding.status !== 'failing',
-    ...(shownStanding.status === 'failing'
+    endpoint_id: visibleEndpointId(source, administersInstance),
+    ...standingFields,
+    serving: standingFields.status !== 'failing',
+    ...(standingFields.status === 'failing'
       ? { set_aside_until: null }
-      : asideOf(rows, health, shownStanding.status_reason)),
+      : asideOf(rows, health, standingFields.status_reason)),
   }
 }
 
-function ofOwn({ from, endpoint }: Source): Partial<ShownStanding> {
+function ofOwn({ from, endpoint }: Source): Partial<StandingFields> {
   if (from === 'computer')
     return endpoint.away === true
       ? { status: 'failing', status_reason: 'Its computer isn’t connected.' }

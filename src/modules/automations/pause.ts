@@ -8,18 +8,18 @@ import { type Membership, type Principal, hasScope, membershipIn } from '#core/p
 import { type Scope, atLeast, scopes as allScopes } from '#core/scopes.ts'
 import type { Span } from '#core/time.ts'
 import { automationEvent } from './events.ts'
-import { type AutomationRow, automationStore, wantsVouching } from './store.ts'
+import { type AutomationRow, automationStore, needsApproval } from './store.ts'
 
 /** Call it in the transaction that changes the agent. */
 export const agentChanged = async (ctx: Context, agentId: Id): Promise<void> =>
-  pauseUnlessVouched(ctx, await automationStore.behindAgent(ctx.db, agentId))
+  pauseUnlessPermitted(ctx, await automationStore.behindAgent(ctx.db, agentId))
 
 /** Call it in the transaction that changes the chat's agent. */
 export const chatChanged = async (ctx: Context, chatId: Id): Promise<void> =>
-  pauseUnlessVouched(ctx, await automationStore.inChat(ctx.db, chatId))
+  pauseUnlessPermitted(ctx, await automationStore.inChat(ctx.db, chatId))
 
 /** Pauses automations whose account has permissions the caller lacks, until someone with all of them resumes. */
-async function pauseUnlessVouched(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
+async function pauseUnlessPermitted(ctx: Context, rows: readonly AutomationRow[]): Promise<void> {
   const checks = new Map<string, Promise<boolean>>()
   for (const row of rows) {
     const key = JSON.stringify([row.account_id, row.scopes, row.held_to, row.workspace_id])
@@ -67,10 +67,10 @@ const may = (principal: Principal, { permissions }: Membership, scope: Scope): b
   hasScope(principal, scope) && (permissions === null || permissions.has(scope))
 
 export const isPausedByAgent = async (db: Db, runIds: readonly Id[]): Promise<boolean> =>
-  (await automationStore.ofRuns(db, runIds)).some(wantsVouching)
+  (await automationStore.ofRuns(db, runIds)).some(needsApproval)
 
 export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<void> {
-  if (!wantsVouching(row) || (await hasRightsOf(ctx, row))) return
+  if (!needsApproval(row) || (await hasRightsOf(ctx, row))) return
   refuse('insufficient_role', {
     message:
       row.paused_reason === 'account_recovered'

@@ -26,7 +26,7 @@ import { showAutomation } from './show.ts'
 import { giveWayTo, stopRuns } from './runs/stop.ts'
 import { runStore } from './runs/run-store.ts'
 import { cancelRun, listRuns, retryRun, runOf, testFire } from './runs/control.ts'
-import { type AutomationRow, inactiveReason, automationStore, wantsVouching } from './store.ts'
+import { type AutomationRow, inactiveReason, automationStore, needsApproval } from './store.ts'
 import { newToken } from './webhooks/token.ts'
 import { clockOf, fireTicks } from './worker.ts'
 import type { ChatHandles } from '#modules/chats/service.ts'
@@ -134,10 +134,10 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         const answers = another || changes.action !== undefined
         if (answers && current.account_id !== ctx.principal.accountId) await checkRoom(ctx)
         // Resumes if the caller has its permissions or becomes its account.
-        const needsVouching = wantsVouching(current)
-        const goesOn = needsVouching && (answers || (await hasRightsOf(ctx, current)))
+        const needsVouching = needsApproval(current)
+        const resumes = needsVouching && (answers || (await hasRightsOf(ctx, current)))
         const now = await clockOf(ctx.db)
-        if (isRescheduled || goesOn) await fireLeft(ctx, current, now)
+        if (isRescheduled || resumes) await fireDueTicks(ctx, current, now)
         await updateResource(ctx, id, {})
         await automationStore.update(ctx.db, id, {
           ...(changes.name !== undefined && { name: changes.name }),
@@ -151,7 +151,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
           // Changing the action moves the automation to the caller's account.
           ...(changes.action !== undefined && { action: JSON.stringify(changes.action) }),
           ...(answers && behalfOf(ctx.principal)),
-          ...(goesOn && { paused_reason: null, paused_at: null }),
+          ...(resumes && { paused_reason: null, paused_at: null }),
           ...(isRescheduled && {
             schedule,
             time_zone: timeZone,
@@ -189,7 +189,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
         await checkLive(ctx)
         const current = await lockWithChat(ctx, id)
         await checkRightsOf(ctx, current)
-        if (inactiveReason(current) !== null) await fireLeft(ctx, current, await clockOf(ctx.db))
+        if (inactiveReason(current) !== null) await fireDueTicks(ctx, current, await clockOf(ctx.db))
         await automationStore.update(ctx.db, id, { failures: 0, paused_reason: null, paused_at: null })
         return doors.unarchive(ctx, { id })
       }),
@@ -278,7 +278,7 @@ const loadAutomation = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 async function checkRoom(ctx: Context): Promise<void> {
-  if ((await automationStore.countHeld(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
+  if ((await automationStore.countForAccount(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
     refuse('limit_reached', {
       message: `An account can have up to ${MOST_AUTOMATIONS} automations. Delete one first.`,
       details: { limit: MOST_AUTOMATIONS },
@@ -293,7 +293,7 @@ async function lockWithChat(ctx: Context, id: Id): Promise<AutomationRow> {
 }
 
 /** Fires due ticks before the schedule or state changes. */
-async function fireLeft(ctx: Context<ChatHandles>, current: AutomationRow, now: Date): Promise<void> {
+async function fireDueTicks(ctx: Context<ChatHandles>, current: AutomationRow, now: Date): Promise<void> {
   if (current.next_fire_at === null || current.next_fire_at > now) return
   const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [current], now)
   if (more)

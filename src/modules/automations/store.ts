@@ -25,7 +25,7 @@ export type Action =
  */
 export type PausedReason = 'failures' | 'agent_changed' | 'account_recovered'
 
-export const wantsVouching = ({ paused_reason }: { paused_reason: PausedReason | null }): boolean =>
+export const needsApproval = ({ paused_reason }: { paused_reason: PausedReason | null }): boolean =>
   paused_reason === 'agent_changed' || paused_reason === 'account_recovered'
 
 interface AutomationTable extends Behalf {
@@ -103,7 +103,7 @@ export const automationStore = {
     whole(db).where('r.id', '=', id).forUpdate('a').executeTakeFirst(),
 
   /** Counts an account's automations and locks it against concurrent additions. */
-  async countHeld(db: Db, accountId: Id): Promise<number> {
+  async countForAccount(db: Db, accountId: Id): Promise<number> {
     await db.selectFrom('accounts').select('id').where('id', '=', accountId).forNoKeyUpdate().execute()
     const { count } = await db
       .selectFrom('automations')

@@ -87,7 +87,7 @@ const pictures = (field: NamedSource['field'], param: string, sources: readonly 
 const picture = (field: NamedSource['field'], param: string, source: MediaSource | undefined): NamedSource[] =>
   source === undefined ? [] : [{ field, param, place: 0, kind: 'image', source }]
 
-export function imagesAsked(input: Of<'images'>): AskWithSources {
+export function parseImages(input: Of<'images'>): AskWithSources {
   return {
     ask: {
       ...target(input),
@@ -110,7 +110,7 @@ export function imagesAsked(input: Of<'images'>): AskWithSources {
   }
 }
 
-export function videoAsked(input: Of<'videos'>): AskWithSources {
+export function parseVideo(input: Of<'videos'>): AskWithSources {
   return {
     ask: {
       ...target(input),
@@ -137,7 +137,7 @@ export function videoAsked(input: Of<'videos'>): AskWithSources {
   }
 }
 
-export function speechAsked(input: Of<'speech'>, model: string): AskWithSources {
+export function parseSpeech(input: Of<'speech'>, model: string): AskWithSources {
   return {
     ask: {
       ...target(input),
@@ -157,7 +157,7 @@ export function speechAsked(input: Of<'speech'>, model: string): AskWithSources 
   }
 }
 
-export function transcriptionAsked(input: Of<'transcriptions'>): AskWithSources {
+export function parseTranscription(input: Of<'transcriptions'>): AskWithSources {
   return {
     ask: {
       model: input.model,

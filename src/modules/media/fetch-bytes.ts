@@ -8,7 +8,7 @@ const WITHIN_MS = 120_000
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Streams a URL from the request. Only public addresses are allowed, checked at each redirect. */
-export async function* fetchedBytes(
+export async function* fetchBytes(
   ctx: Context,
   address: URL,
   { param }: { param: string },

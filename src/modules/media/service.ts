@@ -9,7 +9,7 @@ import type { Input, Output } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { actingIn, behalfOf } from '#core/principal.ts'
-import { type AskWithSources, imagesAsked, kindOf, speechAsked, transcriptionAsked, videoAsked } from './ask.ts'
+import { type AskWithSources, parseImages, kindOf, parseSpeech, parseTranscription, parseVideo } from './ask.ts'
 import type { mediaEndpoints } from './contract.ts'
 import type { HasMediaGateway } from './handles.ts'
 import { refusalOf, showAsOperation } from './jobs/operations.ts'
@@ -35,13 +35,13 @@ type ReplyOf<K extends keyof typeof mediaEndpoints> = Promise<Output<(typeof med
 type Ctx = Context<MediaHandles>
 
 export const mediaHandlers = {
-  images: (ctx: Ctx, input: Of<'images'>) => run(ctx, imagesAsked(input), input.background) as ReplyOf<'images'>,
-  videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, videoAsked(input), true) as ReplyOf<'videos'>,
+  images: (ctx: Ctx, input: Of<'images'>) => run(ctx, parseImages(input), input.background) as ReplyOf<'images'>,
+  videos: (ctx: Ctx, input: Of<'videos'>) => run(ctx, parseVideo(input), true) as ReplyOf<'videos'>,
   speech: async (ctx: Ctx, input: Of<'speech'>) =>
-    (await run(ctx, speechAsked(input, await modelFor(ctx, input)), input.background)) as Awaited<ReplyOf<'speech'>>,
+    (await run(ctx, parseSpeech(input, await modelFor(ctx, input)), input.background)) as Awaited<ReplyOf<'speech'>>,
   speech_stream: streamSpeech,
   transcriptions: (ctx: Ctx, input: Of<'transcriptions'>) =>
-    run(ctx, transcriptionAsked(input), input.background) as ReplyOf<'transcriptions'>,
+    run(ctx, parseTranscription(input), input.background) as ReplyOf<'transcriptions'>,
 }
 
 async function run(ctx: Ctx, input: AskWithSources, background: boolean): Promise<unknown> {
@@ -105,9 +105,9 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
   const leaveController = new AbortController()
   // After `inlineMs`, the response is the operation.
   const timer = setTimeout(() => leaveController.abort(), engine.config.inlineMs)
-  const onGone = (): void => leaveController.abort(ctx.signal.reason)
-  ctx.signal.addEventListener('abort', onGone, { once: true })
-  if (ctx.signal.aborted) onGone()
+  const onDisconnect = (): void => leaveController.abort(ctx.signal.reason)
+  ctx.signal.addEventListener('abort', onDisconnect, { once: true })
+  if (ctx.signal.aborted) onDisconnect()
   try {
     const departure = new Promise<'gone'>((resolve) =>
       leaveController.signal.addEventListener('abort', () => resolve('gone'), { once: true }),
@@ -117,7 +117,7 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
     return await handOver(ctx, job.id, running)
   } finally {
     clearTimeout(timer)
-    ctx.signal.removeEventListener('abort', onGone)
+    ctx.signal.removeEventListener('abort', onDisconnect)
   }
 
   async function handOver(ctx: Ctx, id: Id, { leave, completion }: typeof running): Promise<unknown> {

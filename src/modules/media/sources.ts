@@ -6,7 +6,7 @@ import { checkGivenUrl } from '#infra/outbound/given-url.ts'
 import { UnreadableMedia } from '#packages/media-tools/probe/unreadable.ts'
 import type { MediaFacts } from '#packages/media-tools/facts.ts'
 import type { MediaInput } from '#gateway/media/adapter.ts'
-import { fetchedBytes } from './fetch-bytes.ts'
+import { fetchBytes } from './fetch-bytes.ts'
 import { refuse } from '#core/errors.ts'
 import { storable } from '#core/text/storable.ts'
 import type { Engine } from '#infra/context.ts'
@@ -64,7 +64,7 @@ async function readSource(ctx: Context, { source, ...named }: NamedSource): Prom
     }
     case 'url': {
       checkGivenUrl(ctx.engine.config, source.url, `${named.param}.url`)
-      return stageInput(ctx, fetchedBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
+      return stageInput(ctx, fetchBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
     }
     case 'base64':
       return stageInput(ctx, [decoded(source.data, 'base64', `${named.param}.data`)], named, null)

@@ -53,7 +53,7 @@ const show = (row: Row): z.output<typeof AccountForAdmin> => ({
  * Refuses an ambiguous name. Anyone can choose an ID or address as their name, so those forms are never matched as
  * names.
  */
-export async function accountNamed({ db }: Pick<Context, 'db'>, nameOrId: string): Promise<AccountRow> {
+export async function findAccount({ db }: Pick<Context, 'db'>, nameOrId: string): Promise<AccountRow> {
   const id = parseId(nameOrId)
   if (id !== null) return (await accountStore.get(db, id)) ?? notFound()
   if (nameOrId.includes('@')) return requireVerified((await accountStore.byEmail(db, nameOrId)) ?? notFound())

@@ -31,7 +31,7 @@ export interface HasProvider {
 const WITHIN_MS = 10_000
 const MOST: Meter = { remaining: 1 << 20, values: 50_000 }
 /** How long each process caches the provider's metadata. After a failure, it's fetched again at once. */
-const KNOWN_MS = 3_600_000
+const METADATA_CACHE_MS = 3_600_000
 
 export function createProvider({
   config,
@@ -42,7 +42,7 @@ export function createProvider({
   if (oidc === null) return null
   let cache: { at: number; configuration: Promise<Configuration> } | null = null
   const configuration = (): Promise<Configuration> => {
-    if (cache !== null && cache.at > Date.now() - KNOWN_MS) return cache.configuration
+    if (cache !== null && cache.at > Date.now() - METADATA_CACHE_MS) return cache.configuration
     const entry = { at: Date.now(), configuration: discover(oidc, outside) }
     entry.configuration.catch(() => {
       if (cache === entry) cache = null

@@ -22,7 +22,7 @@ import { type IdentityRow, identityStore } from './identity-store.ts'
 import type { Claims } from './claims.ts'
 import type { HasProvider, IdentityProvider } from './provider.ts'
 
-const AWAY_SECONDS = 900
+const SIGN_IN_SECONDS = 900
 const MOST_IDENTITIES = 20
 
 type Ctx = Context<HasProvider>
@@ -94,7 +94,7 @@ export const identityService = implementWith<Ctx>()(identities, {
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')
       const row = (await identityStore.remove(ctx.db, accountId, id)) ?? refuse('not_found', { param: 'id' })
-      await sessionStore.endBegunWith(ctx.db, accountId, id, sessionId(ctx))
+      await sessionStore.endStartedWith(ctx.db, accountId, id, sessionId(ctx))
       await rightsChanged(ctx.db, [accountId])
       await tell(ctx, 'identity.unlinked', row)
     })
@@ -119,7 +119,11 @@ async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitatio
     redirectUri: `${ctx.caller.origin ?? ctx.engine.origin()}/app/signed-in`,
     invitationToken,
   }
-  const { token, expiresAt } = await makeChallenge(ctx, purpose, { accountId, seconds: AWAY_SECONDS, payload: waiting })
+  const { token, expiresAt } = await makeChallenge(ctx, purpose, {
+    accountId,
+    seconds: SIGN_IN_SECONDS,
+    payload: waiting,
+  })
   const url = await provider.begin({ ...waiting, state: token })
   return { id: newId(), created_at: iso(ctx.now()), expires_at: iso(expiresAt), url, secret: waiting.secret }
 }

@@ -71,7 +71,7 @@ export async function creationOptions(
   return { ...challenge, options: { ...options } }
 }
 
-export async function readMade(
+export async function verifyRegistration(
   ctx: Context,
   response: RegistrationResponse,
 ): Promise<Pick<PasskeyRow, 'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'synced'>> {
@@ -123,7 +123,7 @@ export async function requestOptions(
 }
 
 /** Verifies the challenge (used once), origin, host name, user verification, signature and an increased counter. */
-export async function readShown(
+export async function verifyAuthentication(
   ctx: Context,
   purpose: Extract<Purpose, 'passkey.sign_in' | 'passkey.prove'>,
   response: AuthenticationResponse,

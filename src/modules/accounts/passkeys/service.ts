@@ -12,7 +12,7 @@ import { checkAnotherWay } from '../sign-in/ways.ts'
 import { passkeys } from '../contract-passkeys.ts'
 import { showAccount } from '../show.ts'
 import { accountStore } from '../store.ts'
-import { type Options, creationOptions, readMade, readShown, requestOptions } from './ceremony.ts'
+import { type Options, creationOptions, verifyRegistration, verifyAuthentication, requestOptions } from './ceremony.ts'
 import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 
 const MOST_PASSKEYS = 50
@@ -33,7 +33,7 @@ export const passkeyService = implement(passkeys, {
 
   async create(ctx, { name, credential }) {
     await requireProof(ctx)
-    const newPasskey = await readMade(ctx, credential)
+    const newPasskey = await verifyRegistration(ctx, credential)
     const { accountId } = ctx.principal
     return ctx.transaction(async (ctx) => {
       await requireProofAlone(ctx)
@@ -87,7 +87,7 @@ export const passkeyService = implement(passkeys, {
   async sign_in(ctx, { credential }) {
     const subjects = [networkSubject(ctx)]
     await takeLogin(ctx, subjects)
-    const { account_id } = await readShown(ctx, 'passkey.sign_in', credential)
+    const { account_id } = await verifyAuthentication(ctx, 'passkey.sign_in', credential)
     await refundLogin(ctx, subjects)
     const account = (await accountStore.get(ctx.db, account_id)) ?? refuse('invalid_credentials')
     await startSession(ctx, account.id)

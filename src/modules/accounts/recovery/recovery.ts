@@ -17,7 +17,7 @@ import { startSession } from '../sign-in/sessions.ts'
 import { type AccountRow, accountStore, sessionStore } from '../store.ts'
 import type { EarlierDoors, HasDoors } from './doors.ts'
 
-const GOOD_SECONDS = 3_600
+const LINK_SECONDS = 3_600
 /** Minimum time between two emails, so no mailbox is flooded. */
 const PAUSE_MS = 300_000
 
@@ -49,7 +49,7 @@ export const recoveryJobs = (engine: Engine): Record<string, JobHandler> => ({
       if ((await challengeStore.count(db, 'recovery', account.id, since)) > 0) return
       await challengeStore.forget(db, 'recovery', account.id)
       const ctx = { db, engine, now: () => new Date() }
-      const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: GOOD_SECONDS })
+      const { token } = await makeChallenge(ctx, 'recovery', { accountId: account.id, seconds: LINK_SECONDS })
       await sendMail({ engine, db }, recoveryMail(account, `${engine.origin()}/app/recovery#token=${token}`, token))
     })
   },

@@ -20,7 +20,7 @@ export interface Row extends ListedOffer {
 /** Lists an endpoint's models: the configured ones, or else the catalogue's plus those the provider lists. */
 export function rowsOf(source: Source, listedModels: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
   if (source.own !== undefined) return source.own.map((model) => fromCatalogue(source, model, catalogue))
-  if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
+  if (source.models.length > 0) return source.models.map((model) => fromConfigured(source, model, catalogue))
   const provider = catalogueProviderOf(source.endpoint)
   const catalogueModels = provider === null ? [] : (catalogue.byProvider.get(provider) ?? [])
   const matchingModels = catalogueModels.filter((model) => isIn(source, model))
@@ -28,7 +28,7 @@ export function rowsOf(source: Source, listedModels: readonly ListedModel[] | nu
   const further = (listedModels ?? []).filter(({ id }) => id !== '' && !names.has(id))
   return [
     ...matchingModels.map((model) => fromCatalogue(source, model, catalogue)),
-    ...further.map((model) => fromAsked(source, model, catalogue)),
+    ...further.map((model) => fromListed(source, model, catalogue)),
   ]
 }
 
@@ -71,8 +71,8 @@ const catalogueFields = (
 
 const midnight = (day: string): string => new Date(day).toISOString()
 
-function fromGiven(source: Source, entry: EndpointModel, catalogue: Catalogue): Row {
-  const catalogueModel = knownAs(source, entry.id, catalogue)
+function fromConfigured(source: Source, entry: EndpointModel, catalogue: Catalogue): Row {
+  const catalogueModel = findInCatalogue(source, entry.id, catalogue)
   const kind = entry.kind ?? catalogueModel?.kind ?? (entry.capabilities?.includes('embedding') ? 'embedding' : 'text')
   const media = catalogueModel?.media?.kind === kind ? catalogueModel.media : undefined
   const { pricing, ...sourceOfPrice } = entry.pricing
@@ -94,8 +94,8 @@ function fromGiven(source: Source, entry: EndpointModel, catalogue: Catalogue): 
   }
 }
 
-function fromAsked(source: Source, listedModel: ListedModel, catalogue: Catalogue): Row {
-  const catalogueModel = knownAs(source, listedModel.id, catalogue)
+function fromListed(source: Source, listedModel: ListedModel, catalogue: Catalogue): Row {
+  const catalogueModel = findInCatalogue(source, listedModel.id, catalogue)
   const kind =
     listedModel.kind ?? catalogueModel?.kind ?? (listedModel.embeds ? 'embedding' : kindByName(listedModel.id))
   const { pricing, ...sourceOfPrice } = priceOf(source, catalogueModel)
@@ -153,7 +153,7 @@ const bare = (source: Source, upstreamModel: string) => {
   }
 }
 
-function knownAs(source: Source, upstreamModel: string, catalogue: Catalogue): CatalogueModel | undefined {
+function findInCatalogue(source: Source, upstreamModel: string, catalogue: Catalogue): CatalogueModel | undefined {
   const provider = catalogueProviderOf(source.endpoint)
   return provider === null ? undefined : catalogue.find(`${provider}/${upstreamModel}`)
 }
@@ -182,9 +182,9 @@ export const NOTHING: Pricing = {
   character: '0',
 }
 
-type GivenPricing = NonNullable<EndpointModel['pricing']>
+type ConfiguredPricing = NonNullable<EndpointModel['pricing']>
 
-export const pricingOf = ({ variants, ...values }: GivenPricing): Pricing => ({
+export const pricingOf = ({ variants, ...values }: ConfiguredPricing): Pricing => ({
   input: '0',
   output: '0',
   ...decimals(values),
@@ -197,7 +197,7 @@ export const pricingOf = ({ variants, ...values }: GivenPricing): Pricing => ({
   }),
 })
 
-const decimals = (values: Omit<GivenPricing, 'variants'>): Partial<Prices> =>
+const decimals = (values: Omit<ConfiguredPricing, 'variants'>): Partial<Prices> =>
   Object.fromEntries(definedEntries(values).map(([bucket, price]) => [bucket, formatUsd(fromUsd(price))]))
 
 const definedEntries = <T>(record: Record<string, T | undefined>): [string, T][] =>

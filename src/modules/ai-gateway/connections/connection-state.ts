@@ -59,18 +59,18 @@ export const untestedState = (now: Date): ConnectionState => ({
 
 const SECOND = 1_000
 /** How often an unchanged state is written, in ms. */
-export const NOTED_MS = 60 * SECOND
+export const WRITE_INTERVAL_MS = 60 * SECOND
 /** Consecutive unreachable requests that mark an endpoint as failing. Fewer may be a network glitch. */
-const MANY_UNREACHED = 3
+const UNREACHABLE_LIMIT = 3
 /** A 403 may concern one request only, so it's ignored this soon after a success. */
-const SERVED_LATELY_MS = 60 * SECOND
+const RECENT_SUCCESS_MS = 60 * SECOND
 const FIRST_TEST_MS = 30 * SECOND
 const LONGEST_TEST_MS = 15 * 60 * SECOND
 
 /** How long another process's success counts: twice the interval at which it's written. */
-const SERVED_ELSEWHERE_MS = 2 * NOTED_MS
+const OTHER_SUCCESS_MS = 2 * WRITE_INTERVAL_MS
 /** How long to wait for another process's success, which is written at once after an error. */
-const ASKING_MS = 5 * SECOND
+const OTHER_SUCCESS_WAIT_MS = 5 * SECOND
 
 /**
  * True if another process reaches the provider, so the fault is local. `own`: this process's last recorded success.
@@ -82,9 +82,9 @@ export function servesElsewhere(
   since: Date,
   now: Date,
 ): boolean {
-  if (lastSuccessAt === null || isOlder(lastSuccessAt, SERVED_ELSEWHERE_MS, now)) return false
+  if (lastSuccessAt === null || isOlder(lastSuccessAt, OTHER_SUCCESS_MS, now)) return false
   if (own !== null && lastSuccessAt <= own) return false
-  return lastSuccessAt > since || !isOlder(since, ASKING_MS, now)
+  return lastSuccessAt > since || !isOlder(since, OTHER_SUCCESS_WAIT_MS, now)
 }
 
 export const testAgainMs = (failures: number): number =>
@@ -104,7 +104,7 @@ export function afterCall(
   now: Date,
 ): ConnectionState {
   if (outcome.ok) {
-    if (before.status === 'working' && !isOlder(before.lastSuccessAt, NOTED_MS, now) && !isDoubted(before))
+    if (before.status === 'working' && !isOlder(before.lastSuccessAt, WRITE_INTERVAL_MS, now) && !isDoubted(before))
       return before
     const latencyMs = Math.round(outcome.firstByteMs)
     return { ...works(before, now), failures: 0, latencyMs }
@@ -114,11 +114,11 @@ export function afterCall(
   if (rules[fault.kind].asideMs === 0 || fault.kind === 'model_not_found') return before
   const error = { lastError: fault.message, lastErrorKind: fault.kind, lastErrorAt: now }
   if (!fails(before, fault, unreachableCount, now))
-    return before.lastErrorKind === fault.kind && !isOlder(before.lastErrorAt, NOTED_MS, now)
+    return before.lastErrorKind === fault.kind && !isOlder(before.lastErrorAt, WRITE_INTERVAL_MS, now)
       ? before
       : { ...before, ...error }
   if (before.status === 'failing' && before.reason === fault.kind)
-    return isOlder(before.lastErrorAt, NOTED_MS, now) ? { ...before, ...error, observedAt: now } : before
+    return isOlder(before.lastErrorAt, WRITE_INTERVAL_MS, now) ? { ...before, ...error, observedAt: now } : before
   return {
     ...before,
     ...error,
@@ -144,9 +144,9 @@ function fails(
       // Smaller requests still succeed.
       return affordsLess !== true
     case 'upstream_key':
-      return status !== 403 || isOlder(before.lastSuccessAt, SERVED_LATELY_MS, now)
+      return status !== 403 || isOlder(before.lastSuccessAt, RECENT_SUCCESS_MS, now)
     case 'unreachable':
-      return unreachableCount >= MANY_UNREACHED
+      return unreachableCount >= UNREACHABLE_LIMIT
     default:
       // A failing model says nothing about the others. The router deprioritizes it for a while.
       return false

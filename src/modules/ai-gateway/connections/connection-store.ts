@@ -2,7 +2,7 @@ import { type Generated, type Insertable, type Selectable, sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { ConnectionState, Reason } from './connection-state.ts'
-import { tellChanges } from './status-changes.ts'
+import { announceChanges } from './status-changes.ts'
 
 declare module '#infra/postgres/tables.ts' {
   interface Database {
@@ -72,17 +72,17 @@ const ofWhoSawLast = newer(
 )
 const ofLaterError = newer(['last_error', 'last_error_kind', 'last_error_at'], 'last_error_at')
 
-export type KnownState = [id: Id, state: ConnectionState]
+export type StateEntry = [id: Id, state: ConnectionState]
 
 export const connectionStore = {
-  async states(db: Db, ids: readonly Id[]): Promise<KnownState[]> {
+  async states(db: Db, ids: readonly Id[]): Promise<StateEntry[]> {
     if (ids.length === 0) return []
     const rows = await db.selectFrom('provider_connections').selectAll().where('id', 'in', ids).execute()
     return rows.map((row) => [row.id, stateOf(row)])
   },
 
   /** The states written since `since`, and the time to pass as the next `since`. */
-  async changedSince(db: Db, since: Date): Promise<{ states: KnownState[]; at: Date }> {
+  async changedSince(db: Db, since: Date): Promise<{ states: StateEntry[]; at: Date }> {
     const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(db)
     const changedRows = await db
       .selectFrom('provider_connections')
@@ -129,18 +129,18 @@ export const connectionStore = {
    * Writes states unless the database has later ones. Announces each changed status once across processes, and returns
    * whether there was one.
    */
-  async write(db: Db, states: readonly KnownState[]): Promise<boolean> {
+  async write(db: Db, states: readonly StateEntry[]): Promise<boolean> {
     return db.transaction().execute(async (tx) => {
       const ids = states.map(([id]) => id)
       const { rows: before } = await sql<{ id: Id; status: ConnectionState['status']; worked: boolean }>`
         select id, status, last_success_at is not null as worked from provider_connections
         where id = any(${ids}::bpchar[]) order by id for update`.execute(tx)
       await connectionStore.upsert(tx, states)
-      return tellChanges(tx, before)
+      return announceChanges(tx, before)
     })
   },
 
-  async upsert(db: Db, states: readonly KnownState[]): Promise<void> {
+  async upsert(db: Db, states: readonly StateEntry[]): Promise<void> {
     const rows = JSON.stringify(states.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, state]) => rowOf(id, state)))
     await sql`
       insert into provider_connections as c (id, status, reason, seen_in_call, last_error, last_error_kind,

@@ -165,15 +165,15 @@ test('the state of an endpoint is discarded when its address changes or the endp
   const { pool } = server.app.engine.postgres
   const connection = async () =>
     (await pool.query('select connection as id from provider_endpoints where id = $1', [endpoint.id])).rows[0]?.id
-  const isKept = async (id: string) =>
+  const hasState = async (id: string) =>
     (await pool.query('select from provider_connections where id = $1', [id])).rowCount === 1
   const first = await connection()
   assert.equal((await bob.patch(`${at}/${endpoint.id}`, { api_key: vendor.key })).status, 200)
   const second = await connection()
   await until(() => one(bob, endpoint.id), isWorking)
-  assert.deepEqual([await isKept(first), await isKept(second)], [false, true])
+  assert.deepEqual([await hasState(first), await hasState(second)], [false, true])
   assert.equal((await bob.delete(`${at}/${endpoint.id}`)).status, 200)
-  assert.equal(await isKept(second), false)
+  assert.equal(await hasState(second), false)
 })
 
 test('a process cut off from a provider marks it as failing only if no other process can use it', async () => {

@@ -9,7 +9,7 @@ import { needsModelList, type Source } from '../endpoints/sources.ts'
 import { AskFailed } from '../lists/ask-provider.ts'
 import {
   type ConnectionState,
-  NOTED_MS,
+  WRITE_INTERVAL_MS,
   type TestOutcome,
   afterCall,
   afterTest,
@@ -127,7 +127,7 @@ export class Connections implements AsyncDisposable {
     const { keyCheck = null, lists } = quirksOwner(endpoint) ?? {}
     if (connection === undefined || before === undefined || keyCheck !== null || lists === false) return
     if (!(answer instanceof AskFailed)) {
-      const lately = before.lastSuccessAt !== null && Date.now() - before.lastSuccessAt.getTime() < NOTED_MS
+      const lately = before.lastSuccessAt !== null && Date.now() - before.lastSuccessAt.getTime() < WRITE_INTERVAL_MS
       if (before.status === 'working' && before.modelsCount === answer.models && lately) return
       return this.#note(connection, before, { ok: true, ...answer, provesKey: provesKey(endpoint) }, source)
     }

@@ -80,8 +80,11 @@ export function createEndpointTests({
       return sources.map((source) => {
         const state = states.get(source?.endpoint.connection ?? '') ?? null
         const list = source === null ? null : asked.of(source)
-        const isKnown = source !== null && (list !== null || !needsModelList(source))
-        return { state, modelsCount: isKnown ? rowsOf(source, list, catalogue()).length : (state?.modelsCount ?? null) }
+        const hasModels = source !== null && (list !== null || !needsModelList(source))
+        return {
+          state,
+          modelsCount: hasModels ? rowsOf(source, list, catalogue()).length : (state?.modelsCount ?? null),
+        }
       })
     },
     [Symbol.asyncDispose]: () => retests[Symbol.asyncDispose](),

@@ -24,7 +24,7 @@ interface Row {
   created_by: Id | null
 }
 
-export async function tellChanges(db: Db, before: readonly Before[]): Promise<boolean> {
+export async function announceChanges(db: Db, before: readonly Before[]): Promise<boolean> {
   const previousById = new Map(before.map((row) => [row.id, row]))
   const { rows } = await sql<Row>`
     select c.id as connection, c.status, c.reason, e.id, e.slug, e.name, e.workspace_id, e.account_id,

@@ -86,7 +86,7 @@ export function localByName(reach: Reach): ReadonlyMap<string, readonly LocalOff
  */
 export function resolve(reach: Reach, model: string): readonly Row[] {
   const { own, instance, further } = reach
-  const local = localNamed(reach, model)
+  const local = resolveLocalName(reach, model)
   if (local.length > 0) return local
   const namedRows = [
     ...first(own, (ownerOffers) => ownerOffers.exact.get(model) ?? ownerOffers.alias.get(model)),
@@ -102,10 +102,10 @@ export function resolve(reach: Reach, model: string): readonly Row[] {
   const sharedRows = mappedTo(localIn(reach), model, 'all')
   if (sharedRows.length > 0) return sharedRows
   const others = first(further, (ownerOffers) => ownerOffers.bare.get(name))
-  return others.length > 0 ? others : localNamed(reach, `local/${model}`)
+  return others.length > 0 ? others : resolveLocalName(reach, `local/${model}`)
 }
 
-function localNamed(reach: Reach, model: string): readonly Row[] {
+function resolveLocalName(reach: Reach, model: string): readonly Row[] {
   const own = resolveLocal(ownByName(reach), model, 'own')
   return own.length > 0 ? own : resolveLocal(localByName(reach), model, 'all')
 }

@@ -44,7 +44,7 @@ export async function getJson(
     if (excess !== null) fail(`The provider’s response contains ${excess}.`, null, 'garbage')
     const json = parse(text)
     if (status >= 200 && status < 300) return json ?? fail('The provider’s response isn’t valid JSON.', null, 'garbage')
-    return fail(`The provider returned status ${status}${saidIn(json, text)}.`, status)
+    return fail(`The provider returned status ${status}${errorMessageIn(json, text)}.`, status)
   } catch (error) {
     if (error instanceof AskFailed) throw error
     return error instanceof TransportFailed ? fail(error.message, null, error.fault.kind) : fail(why(error))
@@ -120,7 +120,7 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, t
   const fail = (message: string, status: number | null = null, kind?: FaultKind): never => {
     throw new AskFailed(scrub({ kind: 'unreachable', message }, endpoint).message, status, kind)
   }
-  const { path, body } = nothingAsked(endpoint)
+  const { path, body } = probeRequest(endpoint)
   let answer: { status: number; text: string }
   try {
     answer = await exchange(outbound, endpoint, path, body, timeoutMs)
@@ -130,10 +130,10 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, t
   }
   const { status, text } = answer
   if (status !== 400 && status !== 404)
-    fail(`The provider returned status ${status}${saidIn(parseForeign(text) ?? null, text)}.`, status)
+    fail(`The provider returned status ${status}${errorMessageIn(parseForeign(text) ?? null, text)}.`, status)
 }
 
-function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {
+function probeRequest({ preset, shape }: ProviderEndpoint): { path: string; body: object } {
   const own = providerOf(preset)?.keyProbe?.(shape, NO_MODEL) ?? null
   if (own !== null) return own
   if (shape === 'gemini')
@@ -153,7 +153,7 @@ function parse(text: string): unknown {
   }
 }
 
-function saidIn(json: unknown, text: string): string {
+function errorMessageIn(json: unknown, text: string): string {
   const error = (json as { error?: unknown } | null)?.error ?? json
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message
   const words = typeof message === 'string' ? message : json === null ? text : ''

@@ -10,7 +10,7 @@ import type { Source } from '../endpoints/sources.ts'
 export const REFRESH_MS = 30_000
 /** Age at which a list in use is refreshed. A missing list is refreshed after `REFRESH_MS`. */
 const STALE_MS = 300_000
-const MOST = 10_000
+const MAX_LISTS = 10_000
 
 interface CachedList {
   models: readonly ListedModel[] | null
@@ -60,7 +60,7 @@ export class KnownLists {
     const cachedList = this.#lists.get(key)
     if (cachedList?.running) return cachedList.running
     if (cachedList && performance.now() - cachedList.at < again) return Promise.resolve()
-    if (this.#lists.size >= MOST) this.#lists.clear()
+    if (this.#lists.size >= MAX_LISTS) this.#lists.clear()
     const entry: CachedList = {
       models: cachedList?.models ?? null,
       failure: cachedList?.failure ?? null,

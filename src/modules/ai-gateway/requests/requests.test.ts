@@ -166,12 +166,12 @@ test('requests older than the retention period leave the log and stay in the led
   const { id } = await complete(key, hello('nobody/has-it'))
   const { requestLog, postgres } = server.app.engine
   await requestLog.flush()
-  const isKept = async () => (await postgres.pool.query('select from request_log where id = $1', [id])).rowCount === 1
+  const isInLog = async () => (await postgres.pool.query('select from request_log where id = $1', [id])).rowCount === 1
   const day = 86_400_000
   await retainRequestLog(postgres, 30, Date.now() + 29 * day)
-  assert.ok(await isKept())
+  assert.ok(await isInLog())
   await retainRequestLog(postgres, 30, Date.now() + 31 * day)
-  assert.ok(!(await isKept()))
+  assert.ok(!(await isInLog()))
 
   const completion = await complete(key, hello('sim/echo'))
   const listIds = async () => (await bob.get(`/app/requests?key_id=${key.keyId}`)).body.data.map((row: any) => row.id)

@@ -32,7 +32,7 @@ export async function listRequests(
   const before = positionOf('request_log', cursorFilters, cursor)
   await flushPending(ctx)
   const rows = await requestStore.list(ctx.db, whose, filters, {
-    keptFrom: keptFrom(ctx),
+    keptFrom: oldestRequestId(ctx),
     before: (before?.[0] as Id) ?? null,
     limit: limit + 1,
     reader: of === 'instance' ? null : ctx.principal.accountId,
@@ -45,13 +45,14 @@ export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof 
   await flushPending(ctx)
   const reader = isInstanceAdmin(ctx) ? null : ctx.principal.accountId
   const row =
-    (await requestStore.get(ctx.db, id, keptFrom(ctx), reader)) ?? (await requestStore.ofCall(ctx.db, id, reader))
+    (await requestStore.get(ctx.db, id, oldestRequestId(ctx), reader)) ??
+    (await requestStore.ofCall(ctx.db, id, reader))
   if (row === null || !maySee(ctx, row)) return refuse('not_found', { param: 'id' })
   const calls = await requestStore.calls(ctx.db, [row.id, ...row.tried.map(({ call_id }) => call_id)])
   return showTrace(row, calls, row.account_id === ctx.principal.accountId)
 }
 
-const keptFrom = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
+const oldestRequestId = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
 
 /** Flushes this process's pending writes, so the newest requests are found. */
 const flushPending = async ({ engine }: Context): Promise<void> => {
@@ -60,8 +61,8 @@ const flushPending = async ({ engine }: Context): Promise<void> => {
 
 function maySee(ctx: Context, { account_id, workspace_id }: { account_id: Id; workspace_id: Id }): boolean {
   const { accountId, credential, memberships } = ctx.principal
-  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
-  if (heldTo !== null && heldTo !== workspace_id) return false
+  const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
+  if (boundWorkspaceId !== null && boundWorkspaceId !== workspace_id) return false
   const isOwn = account_id === accountId && memberships.has(workspace_id)
   return isOwn || isInstanceAdmin(ctx) || owns(ctx, workspace_id)
 }

@@ -100,8 +100,8 @@ export function viewOf(
       })
     return { whose: workspaceId === undefined ? {} : { workspaceIds: [workspaceId] }, of: 'instance' }
   }
-  const heldTo = credential.kind === 'session' ? null : credential.workspaceId
-  const id = workspaceId ?? heldTo
+  const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
+  const id = workspaceId ?? boundWorkspaceId
   if (id === null) return { whose: { accountId }, of: 'account' }
   const { role: own, permissions } = placeIn(ctx, id, { param: 'workspace_id', message: absent('workspace') })
   const all = atLeast(own, role) && (permissions === null || permissions.has('gateway:read'))

@@ -56,19 +56,19 @@ async function postTo(origin: string, by: Caller, path: string, body: unknown) {
 }
 
 const usage = async (by: Caller, query = '') => (await by.get(`/ai-gateway/usage${query}`)).body.data
-const groupNamed = (rows: { [name: string]: unknown; calls: number }[], name: string) =>
+const findGroup = (rows: { [name: string]: unknown; calls: number }[], name: string) =>
   Object.fromEntries(rows.map((row) => [String(row[name]), row.calls]))
 
 test('admins see the usage of the whole workspace, members their own, and non-members 404', async () => {
   const all = await usage(alice, `?workspace_id=${team}`)
   assert.deepEqual([all.whose, all.total.calls], ['workspace', 6])
-  assert.deepEqual(groupNamed(all.by_model, 'model'), { 'sim/echo': 5, 'sim/script': 1 })
-  assert.deepEqual(groupNamed(all.by_key, 'name'), { hers: 3, his: 3 })
-  assert.deepEqual(groupNamed(all.by_member, 'name'), { Alice: 3, Bob: 3 })
-  assert.deepEqual(groupNamed(all.by_surface, 'surface'), { inference: 5, 'compat-a': 1 })
-  assert.deepEqual(groupNamed(all.by_provider, 'provider'), { sim: 6 })
+  assert.deepEqual(findGroup(all.by_model, 'model'), { 'sim/echo': 5, 'sim/script': 1 })
+  assert.deepEqual(findGroup(all.by_key, 'name'), { hers: 3, his: 3 })
+  assert.deepEqual(findGroup(all.by_member, 'name'), { Alice: 3, Bob: 3 })
+  assert.deepEqual(findGroup(all.by_surface, 'surface'), { inference: 5, 'compat-a': 1 })
+  assert.deepEqual(findGroup(all.by_provider, 'provider'), { sim: 6 })
   assert.equal(all.by_day.length, 1)
-  assert.deepEqual(groupNamed(all.series, 'name'), { 'sim/echo': 5, 'sim/script': 1 })
+  assert.deepEqual(findGroup(all.series, 'name'), { 'sim/echo': 5, 'sim/script': 1 })
   const mine = await usage(bob, `?workspace_id=${team}`)
   // Invited members use the simulated models for free.
   assert.deepEqual([mine.whose, mine.total.calls, mine.total.charged_usd], ['account', 3, 0])

@@ -1,6 +1,6 @@
-import type { FoundVoice } from './provider-voice.ts'
+import type { ProviderVoice } from './provider-voice.ts'
 
-const voice = (id: string, more: Partial<FoundVoice> = {}): FoundVoice => ({
+const voice = (id: string, more: Partial<ProviderVoice> = {}): ProviderVoice => ({
   id,
   name: id,
   languages: [],
@@ -13,7 +13,7 @@ const voice = (id: string, more: Partial<FoundVoice> = {}): FoundVoice => ({
 })
 
 /** From OpenAI's API description 2.3.0 (`VoiceIdsShared`). No endpoint lists them. */
-export const openaiVoices: readonly FoundVoice[] =
+export const openaiVoices: readonly ProviderVoice[] =
   'alloy ash ballad cedar coral echo fable marin nova onyx sage shimmer verse'.split(' ').map((id) => voice(id))
 
 /** From ai.google.dev/gemini-api/docs/speech-generation, "Voice options". They speak any language. */
@@ -35,10 +35,10 @@ const GENDERS: Readonly<Record<string, 'female' | 'male'>> = {
   Zephyr: 'female',
 }
 
-export const geminiVoices: readonly FoundVoice[] = STYLES.split(',').map((words) => {
+export const geminiVoices: readonly ProviderVoice[] = STYLES.split(',').map((words) => {
   const [id, style] = words.trim().split(' ') as [string, string]
   return voice(id, { gender: GENDERS[id] ?? null, styles: [style] })
 })
 
 /** Custom voices of an OpenAI account, which no endpoint lists. */
-export const isMadeThere = (id: string): boolean => /^voice_[\w-]+$/.test(id)
+export const isCustomVoice = (id: string): boolean => /^voice_[\w-]+$/.test(id)

@@ -4,7 +4,7 @@ import { type Json, isObject, listOf, objectOf } from '#gateway/model/json.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { kokoroFastApi } from '#gateway/providers/local/kokoro-fastapi.ts'
 import { AskFailed, getJson } from '../lists/ask-provider.ts'
-import type { FoundVoice } from './provider-voice.ts'
+import type { ProviderVoice } from './provider-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST = 5_000
@@ -14,13 +14,13 @@ export const listsVoices = ({ shape, preset }: ProviderEndpoint): boolean =>
   shape === 'elevenlabs' || shape === 'deepgram' || providerOf(preset) === kokoroFastApi
 
 /** Throws `AskFailed`. */
-export async function fetchVoices(outbound: Outbound, endpoint: ProviderEndpoint): Promise<FoundVoice[]> {
+export async function fetchVoices(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ProviderVoice[]> {
   const voices = await ask(outbound, endpoint)
   const byId = new Map(voices.filter(({ id }) => id !== '').map((voice) => [voice.id, voice]))
   return [...byId.values()].slice(0, MOST)
 }
 
-async function ask(outbound: Outbound, endpoint: ProviderEndpoint): Promise<FoundVoice[]> {
+async function ask(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ProviderVoice[]> {
   switch (endpoint.shape) {
     case 'elevenlabs':
       return rows(await getJson(outbound, endpoint, '/voices'), 'voices').map(elevenLabsVoice)
@@ -46,7 +46,7 @@ const tag = (value: unknown): string[] => {
   return /^[a-z]{2,3}([-_][a-z0-9]{1,8})*$/i.test(word) ? [word.replaceAll('_', '-')] : []
 }
 
-function genderIn(...words: unknown[]): FoundVoice['gender'] {
+function genderIn(...words: unknown[]): ProviderVoice['gender'] {
   for (const word of words.map((one) => text(one).toLowerCase())) {
     if (word === 'female' || word === 'feminine') return 'female'
     if (word === 'male' || word === 'masculine') return 'male'
@@ -56,7 +56,7 @@ function genderIn(...words: unknown[]): FoundVoice['gender'] {
 }
 
 /** `GET /v1/voices`, including the account's custom voices (elevenlabs.io/docs/api-reference/voices). */
-function elevenLabsVoice(row: Json): FoundVoice {
+function elevenLabsVoice(row: Json): ProviderVoice {
   const labels = objectOf(row.labels)
   const verifiedLanguages = listOf(row.verified_languages).filter(isObject)
   const languages = [
@@ -83,7 +83,7 @@ function elevenLabsVoice(row: Json): FoundVoice {
  * `GET /v1/models`, where each voice is a model (developers.deepgram.com/docs/model-metadata, whose sample has no
  * `tags`).
  */
-function deepgramVoice(row: Json): FoundVoice {
+function deepgramVoice(row: Json): ProviderVoice {
   const { tags, accent, sample } = objectOf(row.metadata)
   const words = listOf(tags)
   const id = text(row.canonical_name)
@@ -115,10 +115,10 @@ const KOKORO: Readonly<Record<string, string>> = {
   z: 'zh',
 }
 
-function kokoroVoices(answer: unknown): FoundVoice[] {
+function kokoroVoices(answer: unknown): ProviderVoice[] {
   const voices = isObject(answer) ? answer.voices : undefined
   if (!Array.isArray(voices)) throw new AskFailed('The server’s voice list has an unknown format.')
-  return (voices as unknown[]).map((row): FoundVoice => {
+  return (voices as unknown[]).map((row): ProviderVoice => {
     const id = text(isObject(row) ? (row.id ?? row.name) : row)
     const [, language = '', sex = ''] = /^([a-z])([fm])_/.exec(id) ?? []
     return {

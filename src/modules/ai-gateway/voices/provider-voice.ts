@@ -1,5 +1,5 @@
 /** Null and empty: unknown. */
-export interface FoundVoice {
+export interface ProviderVoice {
   /** The provider's ID. */
   id: string
   name: string

@@ -9,12 +9,12 @@ import type { Row } from '../catalogues/rows.ts'
 import type { EndpointDirectory } from '../directory/has-endpoints.ts'
 import type { OwnEngine, OwnSpeech } from '../endpoints/own-speech.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
-import { geminiVoices, isMadeThere, openaiVoices } from './built-in.ts'
+import { geminiVoices, isCustomVoice, openaiVoices } from './built-in.ts'
 import { fetchVoices, listsVoices } from './fetch-voices.ts'
-import type { FoundVoice } from './provider-voice.ts'
+import type { ProviderVoice } from './provider-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {
+export interface Voice extends Omit<ProviderVoice, 'id' | 'model' | 'createdAt'> {
   id: Id
   /** `provider/voice`. */
   slug: string
@@ -40,13 +40,13 @@ export interface Voices {
   voiceFor(offer: Offer, voiceName: string): Promise<string>
 }
 
-const KEPT_MS = 3_600_000
-const AGAIN_MS = 30_000
-const MOST_KNOWN = 10_000
-const MOST_TOLD = 10
+const CACHE_MS = 3_600_000
+const RETRY_MS = 30_000
+const MAX_CACHED = 10_000
+const MAX_SUGGESTED = 10
 
 interface CachedVoices {
-  voices: readonly FoundVoice[] | null
+  voices: readonly ProviderVoice[] | null
   /** On the `performance.now()` clock. */
   until: number
   asking: Promise<void> | null
@@ -66,7 +66,7 @@ export function createVoices({
 }): Voices {
   const cache = new Map<string, CachedVoices>()
 
-  async function foundAt(source: Source): Promise<readonly FoundVoice[] | null> {
+  async function voicesAt(source: Source): Promise<readonly ProviderVoice[] | null> {
     const { endpoint, from } = source
     if (from === 'server') return ownVoices(speech)
     if (listsVoices(endpoint)) return loadVoices(source)
@@ -74,13 +74,13 @@ export function createVoices({
     return catalogueProviderOf(endpoint) === openai.catalogue ? openaiVoices : null
   }
 
-  async function loadVoices(source: Source): Promise<readonly FoundVoice[] | null> {
+  async function loadVoices(source: Source): Promise<readonly ProviderVoice[] | null> {
     // A different address or key may have different voices.
     const key = `${source.endpoint.id} ${source.updatedAt}`
     const before = cache.get(key)
     if (before?.asking) await before.asking
     else if (before === undefined || performance.now() > before.until) {
-      if (cache.size >= MOST_KNOWN) cache.clear()
+      if (cache.size >= MAX_CACHED) cache.clear()
       const entry: CachedVoices = { voices: before?.voices ?? null, until: 0, asking: null }
       cache.set(key, entry)
       entry.asking = ask(source, entry)
@@ -92,10 +92,10 @@ export function createVoices({
   async function ask({ endpoint }: Source, entry: CachedVoices): Promise<void> {
     try {
       entry.voices = await fetchVoices(outbound, endpoint)
-      entry.until = performance.now() + KEPT_MS
+      entry.until = performance.now() + CACHE_MS
     } catch (error) {
       log.debug({ provider: endpoint.slug, error }, 'a provider does not say which voices it has')
-      entry.until = performance.now() + AGAIN_MS
+      entry.until = performance.now() + RETRY_MS
     }
     entry.asking = null
   }
@@ -108,7 +108,7 @@ export function createVoices({
       const bySource = Map.groupBy(await speakersOf(principal), ({ source }) => source)
       const all = await Promise.all(
         [...bySource].map(async ([source, rows]) =>
-          ((await foundAt(source)) ?? []).map((voice) => voiceOf(source, voice, rows)),
+          ((await voicesAt(source)) ?? []).map((voice) => voiceOf(source, voice, rows)),
         ),
       )
       const bySlug = new Map<string, Voice>()
@@ -123,7 +123,9 @@ export function createVoices({
       const vendorVoice = await find(offer, voiceName)
       if (vendorVoice !== null) return vendorVoice
       const { source, slug } = offer as Row
-      const others = ((await foundAt(source)) ?? []).filter((voice) => speaksWith(voice, offer)).slice(0, MOST_TOLD)
+      const others = ((await voicesAt(source)) ?? [])
+        .filter((voice) => speaksWith(voice, offer))
+        .slice(0, MAX_SUGGESTED)
       return refuse('invalid_parameter', {
         param: 'voice',
         message: `\`${slug}\` has no voice ${JSON.stringify(shorten(voiceName, 100))}. Available voices include ${others.map(({ id }) => `\`${id}\``).join(', ')}. \`GET /audio/voices\` lists all voices.`,
@@ -134,7 +136,7 @@ export function createVoices({
   async function find(offer: Offer, voiceName: string): Promise<string | null> {
     // The directory's offers are rows.
     const { source } = offer as Row
-    const availableVoices = await foundAt(source)
+    const availableVoices = await voicesAt(source)
     const plain = voiceName.startsWith(`${source.endpoint.slug}/`)
       ? voiceName.slice(source.endpoint.slug.length + 1)
       : voiceName
@@ -144,18 +146,18 @@ export function createVoices({
     const same =
       fits.find((voice) => voice.id === plain || idIn(source, voice) === id) ??
       fits.find(({ name }) => name.toLowerCase() === plain.toLowerCase())
-    return same?.id ?? (isMadeThere(plain) && !listsVoices(source.endpoint) ? plain : null)
+    return same?.id ?? (isCustomVoice(plain) && !listsVoices(source.endpoint) ? plain : null)
   }
 }
 
 /** The voice's model is this model or a member of its family: `aura-2` includes `aura-2-thalia-en`. */
-const speaksWith = ({ model }: FoundVoice, { upstreamModel }: Pick<Offer, 'upstreamModel'>): boolean =>
+const speaksWith = ({ model }: ProviderVoice, { upstreamModel }: Pick<Offer, 'upstreamModel'>): boolean =>
   model === null || model === upstreamModel || model.startsWith(`${upstreamModel}-`)
 
-const slugIn = ({ endpoint }: Source, { id }: FoundVoice): string => `${endpoint.slug}/${id}`
-const idIn = (source: Source, voice: FoundVoice): Id => idOf('voice', source.ownerId, slugIn(source, voice))
+const slugIn = ({ endpoint }: Source, { id }: ProviderVoice): string => `${endpoint.slug}/${id}`
+const idIn = (source: Source, voice: ProviderVoice): Id => idOf('voice', source.ownerId, slugIn(source, voice))
 
-function voiceOf(source: Source, voice: FoundVoice, rows: readonly Row[]): Voice {
+function voiceOf(source: Source, voice: ProviderVoice, rows: readonly Row[]): Voice {
   const { id, model: _, createdAt, ...about } = voice
   return {
     ...about,
@@ -168,9 +170,9 @@ function voiceOf(source: Source, voice: FoundVoice, rows: readonly Row[]): Voice
   }
 }
 
-async function ownVoices(speech: OwnSpeech | null): Promise<FoundVoice[]> {
+async function ownVoices(speech: OwnSpeech | null): Promise<ProviderVoice[]> {
   if (speech === null) return []
-  const of = async (engine: OwnEngine): Promise<FoundVoice[]> =>
+  const of = async (engine: OwnEngine): Promise<ProviderVoice[]> =>
     (await speech.voices(engine).catch(() => [])).map(({ name, title, languages, gender }) => ({
       id: name,
       name: title,

@@ -1,7 +1,7 @@
 import type { Db } from '#infra/postgres/client.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { type AutomationRunRow, type SkipReason, type Trigger, runStore } from './run-store.ts'
-import { type StartsLeft, takeStart } from './starts-store.ts'
+import { type RemainingStarts, takeStart } from './starts-store.ts'
 import { type AutomationRow } from '../store.ts'
 
 /** Queued runs per automation. Further firings are skipped. */
@@ -29,7 +29,7 @@ export async function admit(
   db: Db,
   firings: readonly Firing[],
   now: Date,
-  remainingStarts: StartsLeft = new Map(),
+  remainingStarts: RemainingStarts = new Map(),
 ): Promise<AdmittedRuns> {
   const busy = await runStore.busy(db, [...new Set(firings.map(({ automation }) => automation.id))])
   const giveWay = new Set<Id>()

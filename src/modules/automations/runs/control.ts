@@ -32,7 +32,7 @@ export async function listRuns(
 }
 
 /** Resumes an automation paused by an agent change, if the caller has all of its permissions. */
-async function letGoOn(ctx: Context, automation: AutomationRow): Promise<AutomationRow> {
+async function resumeAutomation(ctx: Context, automation: AutomationRow): Promise<AutomationRow> {
   await checkRightsOf(ctx, automation)
   if (ctx.agent?.consented === false)
     refuse('consent_required', {
@@ -52,7 +52,7 @@ export async function testFire(ctx: Context<ChatHandles>, { id }: { id: Id }) {
   const row = await ctx.transaction(async (ctx) => {
     await checkLive(ctx)
     const current = (await automationStore.lock(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
-    const automation = inactiveReason(current) === 'paused' ? await letGoOn(ctx, current) : current
+    const automation = inactiveReason(current) === 'paused' ? await resumeAutomation(ctx, current) : current
     checkActive(automation)
     const firing = {
       automation,

@@ -85,7 +85,7 @@ async function begin(ctx: Context<ChatHandles>, automation: AutomationRow, id: I
   const alone = automation.overlap !== 'allow'
   const run = await (alone ? runStore.lock(ctx.db, id) : runStore.lockAlone(ctx.db, id))
   if (run?.status !== 'queued') return
-  if (alone && (await runStore.goesOn(ctx.db, run.automation_id))) return
+  if (alone && (await runStore.hasRunning(ctx.db, run.automation_id))) return
   if (action.type === 'command') return beginCommand(ctx, automation, action, run)
   const message = await postMessage(ctx, {
     workspaceId: automation.workspace_id,

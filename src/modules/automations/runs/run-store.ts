@@ -165,7 +165,7 @@ export const runStore = {
     return new Map(rows.map(({ automation_id, ids }) => [automation_id, ids]))
   },
 
-  async goesOn(db: Db, automationId: Id): Promise<boolean> {
+  async hasRunning(db: Db, automationId: Id): Promise<boolean> {
     const { rows } =
       await sql`select 1 from automation_runs where automation_id = ${automationId} and status = 'running' limit 1`.execute(
         db,

@@ -15,12 +15,12 @@ interface StartsTable {
 }
 
 /** Remaining starts by account. Accounts without an entry are unlimited. */
-export type StartsLeft = Map<Id, number>
+export type RemainingStarts = Map<Id, number>
 
 /** One token bucket per account, shared by all processes: scheduled starts per minute. */
 export const startsStore = {
   /** Refills and locks the buckets, always in the same order. */
-  async lock(db: Db, accountIds: Iterable<Id>, perMinute: number, now: Date): Promise<StartsLeft> {
+  async lock(db: Db, accountIds: Iterable<Id>, perMinute: number, now: Date): Promise<RemainingStarts> {
     if (perMinute === 0) return new Map()
     const ids = [...new Set(accountIds)].toSorted()
     const { rows } = await sql<Selectable<StartsTable>>`
@@ -32,7 +32,7 @@ export const startsStore = {
     return new Map(rows.map(({ account_id, tokens }) => [account_id, tokens]))
   },
 
-  async keep(db: Db, remainingStarts: StartsLeft): Promise<void> {
+  async keep(db: Db, remainingStarts: RemainingStarts): Promise<void> {
     if (remainingStarts.size === 0) return
     await sql`update automation_starts s set tokens = l.tokens
       from unnest(${[...remainingStarts.keys()]}::ulid[], ${[...remainingStarts.values()]}::float8[]) as l(account_id, tokens)
@@ -40,7 +40,7 @@ export const startsStore = {
   },
 }
 
-export function takeStart(remainingStarts: StartsLeft, accountId: Id): boolean {
+export function takeStart(remainingStarts: RemainingStarts, accountId: Id): boolean {
   const tokens = remainingStarts.get(accountId)
   if (tokens === undefined) return true
   if (tokens < 1) return false

@@ -42,7 +42,7 @@ export async function answerOf(
     kind: request.kind,
     model: offer.slug,
     provider: offer.endpoint.slug,
-    files: await Promise.all(rows.map((row, i) => shownFile(ctx, row, files[i]!))),
+    files: await Promise.all(rows.map((row, i) => describeFile(ctx, row, files[i]!))),
     simulated: offer.endpoint.slug === 'sim',
     losses: [...losses],
     usage: outcome.usage,
@@ -55,13 +55,13 @@ export async function answerOf(
     text: storable(transcript.text),
     language: transcript.language,
     duration_seconds: transcript.durationSeconds,
-    segments: transcript.segments.map(shownSpoken),
-    words: transcript.words?.map(shownSpoken) ?? null,
+    segments: transcript.segments.map(showTranscript),
+    words: transcript.words?.map(showTranscript) ?? null,
     subtitles: subtitles === null ? null : storable(subtitlesOf(transcript.segments, subtitles)),
   }
 }
 
-export async function shownFile(
+export async function describeFile(
   ctx: Context,
   row: FileRow,
   { facts, revisedPrompt }: CollectedFile,
@@ -78,7 +78,7 @@ export async function shownFile(
   }
 }
 
-const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: TranscriptSpan) => ({
+const showTranscript = ({ startSeconds, endSeconds, text, speaker }: TranscriptSpan) => ({
   start_seconds: startSeconds,
   end_seconds: endSeconds,
   text: storable(text),

@@ -17,7 +17,7 @@ import { finish, settle } from './finish.ts'
 import { type Driving, JobLeft, type PartEnd } from './part-end.ts'
 import { actingNow } from './rights-now.ts'
 import { type PartRunner, follow, runPart, unclear } from './run-part.ts'
-import { type KeptOffer, type MediaJob, type Part, mediaJobs } from './store.ts'
+import { type StoredOffer, type MediaJob, type Part, mediaJobs } from './store.ts'
 
 /**
  * Drives a claimed job from any state to its end, and returns its final row. Nothing is sent to a vendor twice. Throws
@@ -83,7 +83,7 @@ async function tryCandidate(
   const worst = amountToHold(most, offer, ledger.isGuarded(job.payer, offer.endpoint.billing))
   await ledger.reserve(call, worst)
   const parts = partsOf(countIn(job), most.kind === 'image' ? mediaGateway.mostImages(offer) : 1)
-  const submission = { call, offer: keptOf(offer), reserved: worst, parts }
+  const submission = { call, offer: withoutEndpoint(offer), reserved: worst, parts }
   try {
     await postgres.db.transaction().execute(async (tx) => {
       await ledger.outlive(tx, call.id)
@@ -201,7 +201,7 @@ const callOf = (job: MediaJob, { slug, endpoint }: MediaOffer): MeteredCall => (
   startedAt: new Date(),
 })
 
-const keptOf = (offer: MediaOffer): KeptOffer => ({
+const withoutEndpoint = (offer: MediaOffer): StoredOffer => ({
   slug: offer.slug,
   upstreamModel: offer.upstreamModel,
   contextLength: offer.contextLength,

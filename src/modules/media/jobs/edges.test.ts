@@ -52,7 +52,7 @@ test('a call that exceeds the inline time returns its operation and continues', 
 })
 
 /** Pauses every job just before it's marked as sent. */
-async function heldBack(): Promise<() => Promise<void>> {
+async function pauseJobs(): Promise<() => Promise<void>> {
   const { db, pool } = server.app.engine.postgres
   const client = await pool.connect()
   await client.query('select pg_advisory_lock(4242)')
@@ -70,7 +70,7 @@ async function heldBack(): Promise<() => Promise<void>> {
 
 test('a job canceled before submission is never sent and costs nothing', async () => {
   const requestsBefore = forest.requests.length
-  const letGo = await heldBack()
+  const letGo = await pauseJobs()
   const operationResponse = await alice.post('/inference/images', { ...picture, background: true })
   assert.equal(operationResponse.status, 202, operationResponse.text)
   const { id } = operationResponse.body.data

@@ -12,7 +12,7 @@ import { answerOf, fileNames } from './answer.ts'
 import { type CollectedFile, discard } from './collect.ts'
 import { JobLeft, type PartEnd } from './part-end.ts'
 import { actingNow } from './rights-now.ts'
-import { type MediaJob, type KeptError, type Settlement, keptError, mediaJobs } from './store.ts'
+import { type MediaJob, type StoredError, type Settlement, toStoredError, mediaJobs } from './store.ts'
 
 type Delivery = Extract<PartEnd, { end: 'delivered' }>
 
@@ -39,7 +39,7 @@ export async function finish(
         await discard(files)
         // Generated and billed, but it can't be stored: no space, or the caller lost access.
         if (!(error instanceof Refusal)) throw error
-        await endWith(keptError(error))
+        await endWith(toStoredError(error))
         return
       }
     await endWith(errorOf(ends))
@@ -49,7 +49,7 @@ export async function finish(
     throw error
   }
 
-  async function endWith(error: KeptError | null): Promise<void> {
+  async function endWith(error: StoredError | null): Promise<void> {
     const outcome = settlement
     if (!(await mediaJobs.end(postgres.db, job.id, processId, { outcome, result: null, error }))) throw new JobLeft()
   }
@@ -94,11 +94,11 @@ async function save(
 }
 
 /** The first failure. Null: canceled. */
-function errorOf(ends: readonly PartEnd[]): KeptError | null {
+function errorOf(ends: readonly PartEnd[]): StoredError | null {
   const failures = ends.filter((end): end is Extract<PartEnd, { error: Refusal }> => 'error' in end)
   // An error that costs money takes precedence.
   const failure = failures.find(({ error }) => error.code === 'outcome_unknown') ?? failures[0]
-  return failure === undefined ? null : keptError(failure.error)
+  return failure === undefined ? null : toStoredError(failure.error)
 }
 
 function settlementOf(job: MediaJob, request: MediaRequest, ends: readonly PartEnd[], isGuarded: boolean): Settlement {
@@ -137,17 +137,17 @@ function costOfPart(
   end: PartEnd,
 ): { nano: Nano | null; source: CostSource | null } {
   const worstCost = worstCase(request, offer)
-  const asHeld = { nano: worstCost, source: worstCost === null ? null : ('estimated' as const) }
+  const reservationCost = { nano: worstCost, source: worstCost === null ? null : ('estimated' as const) }
   switch (end.end) {
     case 'delivered':
       return costOf(asSent(request, end.collected.losses), unitsOf(end), offer, worstCost)
     case 'elsewhere':
       return { nano: 0n, source: 'computed' }
     case 'cancelled':
-      return end.cost === 'nothing' ? { nano: 0n, source: 'computed' } : asHeld
+      return end.cost === 'nothing' ? { nano: 0n, source: 'computed' } : reservationCost
     case 'failed':
       if (end.cost === 'nothing') return { nano: 0n, source: 'computed' }
-      if (end.cost === 'held') return asHeld
+      if (end.cost === 'held') return reservationCost
       return costOf(request, end.cost === 'asked' ? {} : end.cost, offer, worstCost)
   }
 }

@@ -16,7 +16,7 @@ import type { HasMediaGateway } from '../handles.ts'
 import { driveJob } from './drive-job.ts'
 import { JobLeft } from './part-end.ts'
 import { actingNow } from './rights-now.ts'
-import { type KeptError, type MediaJob, mediaJobs } from './store.ts'
+import { type StoredError, type MediaJob, mediaJobs } from './store.ts'
 
 interface Input {
   jobId: Id
@@ -112,7 +112,7 @@ function outcomeOf({ result, error, outcome, kind: mediaKind }: MediaJob): Outco
 
 const knownCodes: ReadonlySet<string> = new Set(codes)
 
-export function refusalOf({ type, code = type, message, param, details, headers }: KeptError): Refusal {
+export function refusalOf({ type, code = type, message, param, details, headers }: StoredError): Refusal {
   return new Refusal(knownCodes.has(code) ? (code as Refusal['code']) : 'internal_error', {
     message,
     ...(param !== undefined && { param }),

@@ -71,7 +71,7 @@ async function runAtOnce<R extends MediaRequest>(
     return failPart(runner, error, 'immediate')
   }
   try {
-    const delivery = await asAsked(runner, request, result, signal)
+    const delivery = await inRequestedFormat(runner, request, result, signal)
     const collection = await collect(runner.engine, request.kind, delivery, { account: runner.account, signal })
     gateway.succeeded(offer, performance.now() - startedAt)
     return { end: 'delivered', collected: collection }
@@ -86,7 +86,7 @@ async function runAtOnce<R extends MediaRequest>(
 }
 
 /** Converts audio if the vendor's format differs from the requested one. */
-async function asAsked(
+async function inRequestedFormat(
   { engine, account, offer }: PartRunner,
   request: MediaRequest,
   delivery: DeliveredMedia,

@@ -26,14 +26,14 @@ export interface Part {
 }
 
 /** Enough to settle a call after its endpoint was deleted. */
-export type KeptOffer = Omit<MediaOffer, 'endpoint'> & {
+export type StoredOffer = Omit<MediaOffer, 'endpoint'> & {
   endpoint: Pick<MediaOffer['endpoint'], 'id' | 'slug' | 'billing'>
 }
 
 /** Includes response headers. */
-export type KeptError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
+export type StoredError = ErrorBody['error'] & { headers?: Readonly<Record<string, string>> }
 
-export const keptError = (refusal: Refusal): KeptError => ({
+export const toStoredError = (refusal: Refusal): StoredError => ({
   ...errorBody(refusal).error,
   ...(refusal.headers && { headers: refusal.headers }),
 })
@@ -51,12 +51,12 @@ interface MediaJobTable extends Behalf {
   request: MediaAsk | string
   payer: Payer | string
   call: (Omit<MeteredCall, 'payer' | 'startedAt'> & { startedAt: string }) | string | null
-  offer: KeptOffer | string | null
+  offer: StoredOffer | string | null
   reserved_nano: bigint | null
   parts: Generated<readonly Part[] | string>
   outcome: Settlement | string | null
   result: unknown
-  error: KeptError | string | null
+  error: StoredError | string | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
 }
@@ -75,10 +75,10 @@ export interface MediaJob extends Omit<Row, 'request' | 'payer' | 'call' | 'offe
   request: MediaAsk
   payer: Payer
   call: MeteredCall | null
-  offer: KeptOffer | null
+  offer: StoredOffer | null
   parts: readonly Part[]
   outcome: Settlement | null
-  error: KeptError | null
+  error: StoredError | null
 }
 
 const living = sql`select id from processes where expires_at > now()`
@@ -168,7 +168,7 @@ export const mediaJobs = {
       offer,
       reserved,
       parts,
-    }: { call: MeteredCall; offer: KeptOffer; reserved: bigint | null; parts: readonly Part[] },
+    }: { call: MeteredCall; offer: StoredOffer; reserved: bigint | null; parts: readonly Part[] },
   ): Promise<boolean> => {
     const { payer: _, ...words } = call
     const { numUpdatedRows } = await db
@@ -222,7 +222,7 @@ export const mediaJobs = {
     db: Db,
     id: Id,
     processId: Id,
-    { outcome, result, error }: { outcome: Settlement | null; result: unknown; error: KeptError | null },
+    { outcome, result, error }: { outcome: Settlement | null; result: unknown; error: StoredError | null },
   ): Promise<boolean> => {
     const { numUpdatedRows } = await db
       .updateTable('media_jobs')
@@ -297,10 +297,10 @@ function toJob({ request, payer, call, offer, parts, outcome, error, ...row }: R
     request: request as MediaAsk,
     payer: paying,
     call: storedCall && { ...storedCall, payer: paying, startedAt: new Date(storedCall.startedAt) },
-    offer: offer as KeptOffer | null,
+    offer: offer as StoredOffer | null,
     parts: parts as readonly Part[],
     outcome: settlement && { ...settlement, cost: settlement.cost === null ? null : BigInt(settlement.cost) },
-    error: error as KeptError | null,
+    error: error as StoredError | null,
   }
 }
 

@@ -11,10 +11,10 @@ import { newId } from '#core/ids.ts'
 import { eventsSoon } from '#infra/late-events.ts'
 import { toUsd } from '#core/money.ts'
 import { iso } from '#core/time.ts'
-import { type MediaAsk, speechAsked } from '../ask.ts'
+import { type MediaAsk, parseSpeech } from '../ask.ts'
 import type { MediaFile, mediaEndpoints } from '../contract.ts'
 import type { HasMediaGateway } from '../handles.ts'
-import { fileNames, shownFile } from '../jobs/answer.ts'
+import { fileNames, describeFile } from '../jobs/answer.ts'
 import { collect, discard } from '../jobs/collect.ts'
 import { modelFor } from '../own-voice.ts'
 import { type SpeechCopy, copyOf } from './speech-copy.ts'
@@ -31,7 +31,7 @@ export async function streamSpeech(
   ctx: Ctx,
   { save, ...input }: Input<(typeof mediaEndpoints)['speech_stream']>,
 ): Promise<AsyncIterable<Event>> {
-  const { ask } = speechAsked({ ...input, background: false }, await modelFor(ctx, input))
+  const { ask } = parseSpeech({ ...input, background: false }, await modelFor(ctx, input))
   const target = { workspaceId: ctx.workspace!.id, folderId: ask.folderId }
   if (save) await checkGeneratedTarget(ctx, target)
   const speechCall = startSpeech(ctx, ask).then((call) => {
@@ -126,7 +126,7 @@ async function saveSpeech(
       const [fileRow] = await keepGenerated(tx, target, [{ name: name!, staged: one!.staged, type: one!.facts.type }])
       return fileRow!
     })
-    return { file: await shownFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
+    return { file: await describeFile(ctx, row, one!), seconds: one!.facts.durationSeconds }
   } finally {
     // Kept files are unaffected.
     await discard(files)
