@@ -48,8 +48,8 @@ async function runThrough(
         progress.read = stdout += item.bytes.length
         parts.push(Uint8Array.from(item.bytes))
       }
-      const ended = await stream.output
-      assert.deepEqual([ended.exit_code, ended.stdout_bytes], [0, stdout])
+      const end = await stream.output
+      assert.deepEqual([end.exit_code, end.stdout_bytes], [0, stdout])
       return { stdout: Buffer.concat(parts).toString() }
     } catch (error) {
       if (!(error instanceof LinkLost) && (error as { code?: string }).code !== 'computer_offline') throw error
@@ -115,9 +115,9 @@ test('a machine pairs with `uk computer run`, runs commands, and reports errors 
   await until(async () => (await connection(id)) === 'offline')
   // The computer was deleted while the daemon was offline: it reports that and stops retrying.
   await alice.delete(`/computers/${id}`)
-  const gone = uk(['computer', 'run'], home)
-  assert.equal(await ended(gone), 4)
-  assert.match(gone.said(), /no longer knows this machine/)
+  const run = uk(['computer', 'run'], home)
+  assert.equal(await ended(run), 4)
+  assert.match(run.said(), /no longer knows this machine/)
 })
 
 test('signed-in users need no token, and the daemon can run without a terminal', async () => {
@@ -128,9 +128,9 @@ test('signed-in users need no token, and the daemon can run without a terminal',
   const pairing = uk(['computer', 'pair', ...words], home, signedIn)
   assert.equal(await ended(pairing), 0, pairing.said())
   assert.match(pairing.said(), /Paired with .* as "Desk"/)
-  const started = uk(['computer', 'run', '--detach', '--engine-gpu', 'off', '--engine-fetch-allow', 'a:1,b:2'], home)
-  assert.equal(await ended(started), 0, started.said())
-  const [, pid] = /is running \(process (\d+)\) and connected/.exec(started.said()) ?? []
+  const launcher = uk(['computer', 'run', '--detach', '--engine-gpu', 'off', '--engine-fetch-allow', 'a:1,b:2'], home)
+  assert.equal(await ended(launcher), 0, launcher.said())
+  const [, pid] = /is running \(process (\d+)\) and connected/.exec(launcher.said()) ?? []
   const { computer_id: id, engines } = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
   assert.deepEqual(engines, { context: 1_024, gpu: 'off', fetch_allow: ['a:1', 'b:2'] })
   assert.equal((await runThrough(id, command('away', 'echo away'))).stdout, 'away\n')

@@ -22,12 +22,12 @@ export async function detach(folder: string, words: readonly string[]): Promise<
     child.once('error', () => resolve('ended'))
     timer.unref()
   })
-  const said = how === 'ended' ? lastWords(log, before) : ''
+  const message = how === 'ended' ? lastWords(log, before) : ''
   closeSync(log)
   if (how === 'ended')
     throw new DaemonFault(
       'failure',
-      said === '' ? 'The daemon exited during startup.' : `The daemon exited during startup: ${said}`,
+      message === '' ? 'The daemon exited during startup.' : `The daemon exited during startup: ${message}`,
       `See the log: ${file}`,
     )
   child.disconnect()

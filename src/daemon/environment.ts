@@ -28,10 +28,10 @@ const REGISTRY = ['npm_config_(registry|cache|proxy|https_proxy|noproxy|cafile)'
 const only =
   (names: readonly string[]) =>
   (environment: Environment): Record<string, string> => {
-    const wanted = new RegExp(`^(${names.join('|')})$`)
+    const pattern = new RegExp(`^(${names.join('|')})$`)
     return Object.fromEntries(
       Object.entries(environment).filter(
-        (entry): entry is [string, string] => entry[1] !== undefined && wanted.test(entry[0]),
+        (entry): entry is [string, string] => entry[1] !== undefined && pattern.test(entry[0]),
       ),
     )
   }

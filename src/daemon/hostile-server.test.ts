@@ -22,8 +22,8 @@ const me = { id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', credential: `ukm_${'A'.repeat(43)
 const greeting = { protocol: 1, server_version: 'x', computer_id: me.id, epoch: 1, update: null }
 
 const nextSocket = (): Promise<WebSocket> => new Promise((resolve) => server.once('connection', resolve))
-async function greet(coming: Promise<WebSocket>): Promise<Mux> {
-  const socket = await coming
+async function greet(connection: Promise<WebSocket>): Promise<Mux> {
+  const socket = await connection
   const { promise, resolve } = Promise.withResolvers<void>()
   const mux = overWebSocket(socket, { opens: 'even', onHello: () => resolve(), answer: () => Promise.resolve({}) })
   await promise
@@ -33,12 +33,12 @@ async function greet(coming: Promise<WebSocket>): Promise<Mux> {
 
 test("a hostile server can't exceed what the machine’s owner allowed", async () => {
   await using home = daemonHome()
-  const coming = nextSocket()
+  const connection = nextSocket()
   await using daemon: RunningDaemon = await runDaemonAt(home, origin, me, {
     allows: ['fs_read'],
     roots: [join(home.folder, 'shown')],
   })
-  const mux = await greet(coming)
+  const mux = await greet(connection)
   const asks = (op: string, input: unknown = {}) =>
     mux.open({ op: op as OperationName, input }).output.then(
       () => 'done',
@@ -65,36 +65,36 @@ test("a hostile server can't exceed what the machine’s owner allowed", async (
 
 test('a protocol violation closes the link but not the daemon, which reconnects', async () => {
   await using home = daemonHome()
-  let coming = nextSocket()
+  let connection = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me)
   const open = encodeFrame(2, 0, 2, 0, Buffer.from(JSON.stringify({ op: 'daemon.probe', input: {} })))
   for (const frames of [[Buffer.alloc(3)], [open, open], [Buffer.alloc(70_000)]]) {
-    const socket = await coming
-    coming = nextSocket()
+    const socket = await connection
+    connection = nextSocket()
     socket.on('error', () => {})
-    const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+    const closeCode = new Promise<number>((resolve) => socket.once('close', resolve))
     socket.send(encodeFrame(1, 0, 0, 0, Buffer.from(JSON.stringify(greeting))))
     for (const frame of frames) socket.send(frame)
-    assert.ok([4002, 1009, 1006].includes(await closed))
+    assert.ok([4002, 1009, 1006].includes(await closeCode))
   }
-  const socket = await coming
-  coming = nextSocket()
-  const closed = new Promise<number>((resolve) => socket.once('close', resolve))
+  const socket = await connection
+  connection = nextSocket()
+  const closeCode = new Promise<number>((resolve) => socket.once('close', resolve))
   const flooding = await greet(Promise.resolve(socket))
   await flooding.open({ op: 'terminal.open', input: silent }).output
   for (let i = 0; i < 1_025; i++)
-    socket.send(encodeFrame(2, 0, 4 + i * 2, 0, Buffer.from(JSON.stringify({ op: 'terminal.read', input: waiting }))))
-  assert.equal(await closed, 4002)
-  const mux = await greet(coming)
+    socket.send(encodeFrame(2, 0, 4 + i * 2, 0, Buffer.from(JSON.stringify({ op: 'terminal.read', input: readInput }))))
+  assert.equal(await closeCode, 4002)
+  const mux = await greet(connection)
   assert.ok((await mux.open({ op: 'daemon.probe', input: {} }).output).now)
   assert.ok(daemon.messages.length > 3)
 })
 
 test('the daemon abandons a server that accepts the connection and sends nothing, then retries', async () => {
   await using home = daemonHome()
-  const coming = nextSocket()
+  const connection = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me, { beat: { everyMs: 100, deadMs: 300 } })
-  const silent = await coming
+  const silent = await connection
   const again = nextSocket()
   await once(silent, 'close')
   const mux = await greet(again)
@@ -107,16 +107,16 @@ test("an unresponsive keeper doesn't keep the daemon from its server", async () 
   const folder = join(home.folder, 'keeper')
   makeFolder(folder)
   const hangs = createServer(() => {}).listen(socketPath(folder))
-  const held: Socket[] = []
-  hangs.on('connection', (socket) => held.push(socket))
+  const sockets: Socket[] = []
+  hangs.on('connection', (socket) => sockets.push(socket))
   await once(hangs, 'listening')
-  const coming = nextSocket()
+  const connection = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me)
-  const mux = await greet(coming)
+  const mux = await greet(connection)
   assert.ok((await mux.open({ op: 'daemon.probe', input: {} }).output).now)
   assert.match(daemon.messages[0]!, /keeper process isn't responding: ./)
   hangs.close()
-  for (const socket of held) socket.destroy()
+  for (const socket of sockets) socket.destroy()
 })
 
 /** A terminal without output: readers wait. */
@@ -130,4 +130,4 @@ const silent = {
   rows: 24,
   name: null,
 }
-const waiting = { terminal_id: 'silent', from: 0, max_bytes: 1, wait_ms: 30_000, screen: false }
+const readInput = { terminal_id: 'silent', from: 0, max_bytes: 1, wait_ms: 30_000, screen: false }

@@ -116,11 +116,11 @@ export function knock(url: string, credential: string): Promise<void> {
 /** Whether the server knows this machine by one of these credentials. Null if the server can't be reached. */
 export async function isKnownTo(url: string, credentials: readonly string[]): Promise<boolean | null> {
   for (const credential of credentials) {
-    const known = await knock(url, credential).then(
+    const isKnown = await knock(url, credential).then(
       () => true,
       (error: Error) => (error.message.endsWith(' 401') ? false : null),
     )
-    if (known !== false) return known
+    if (isKnown !== false) return isKnown
   }
   return false
 }
@@ -159,16 +159,16 @@ function linkBy(
     })
     socket.once('open', () => {
       // Covers a server that stops, or a proxy that swallows its messages.
-      const late = setTimeout(() => made.close(CLOSE.silent, 'no HELLO from the server'), beat?.deadMs ?? HELLO_MS)
-      const made = overWebSocket(socket, {
+      const late = setTimeout(() => newMux.close(CLOSE.silent, 'no HELLO from the server'), beat?.deadMs ?? HELLO_MS)
+      const newMux = overWebSocket(socket, {
         opens: 'odd',
         onHello(given) {
           clearTimeout(late)
           const greeting = readHello(ServerHello, given)
           since = performance.now()
-          keepAlive(made, beat)
-          watchClock(made)
-          made.ping()
+          keepAlive(newMux, beat)
+          watchClock(newMux)
+          newMux.ping()
           linked?.(greeting)
           say(`connected to ${url}`)
         },
@@ -179,8 +179,8 @@ function linkBy(
           settle({ kind: 'closed', code, reason, ms: since === 0 ? 0 : performance.now() - since })
         },
       })
-      mux = made
-      made.hello(hello())
+      mux = newMux
+      newMux.hello(hello())
     })
   })
 }

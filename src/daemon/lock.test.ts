@@ -4,14 +4,14 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDir } from '#test/program.ts'
-import { type Step, isHeld, takeLock, taking } from './lock.ts'
+import { type Step, isHeld, takeLock, lockSteps } from './lock.ts'
 
 const LOCK = 'lock'
 
 /** A process that takes a lock one step at a time. */
 interface Taker {
   name: string
-  steps: ReturnType<typeof taking>
+  steps: ReturnType<typeof lockSteps>
   next: Step | null
   took: boolean
   alive: boolean
@@ -39,7 +39,7 @@ function play(seed: number): { steps: number; holders: number; leftovers: number
     const name = `taker ${takers.length}`
     const fresh = `${LOCK}.${takers.length}`
     disk.set(fresh, name)
-    const steps = taking(LOCK, fresh, isAlive)
+    const steps = lockSteps(LOCK, fresh, isAlive)
     takers.push({ name, steps, next: steps.next().value as Step, took: false, alive: true })
   }
   const doStep = (step: Step): unknown => {
@@ -55,11 +55,11 @@ function play(seed: number): { steps: number; holders: number; leftovers: number
   }
   let steps = 0
   let holders = 0
-  let left = 3 + draw(4)
-  while (left > 0 || takers.some(({ next, alive }) => next !== null && alive)) {
+  let stepsLeft = 3 + draw(4)
+  while (stepsLeft > 0 || takers.some(({ next, alive }) => next !== null && alive)) {
     const running = takers.filter(({ next, alive }) => next !== null && alive)
-    if (left > 0 && (running.length === 0 || draw(4) === 0)) {
-      left--
+    if (stepsLeft > 0 && (running.length === 0 || draw(4) === 0)) {
+      stepsLeft--
       come()
       continue
     }
@@ -121,8 +121,8 @@ test('of many processes competing for an abandoned lock one gets it, and no file
   for (const [round, dead] of ['1 0 another-boot', `${process.pid} 1`, '', 'no name'].entries()) {
     writeFileSync(file, dead)
     const run = `for i in 1 2 3 4; do "$0" --input-type=module -e "$1" "$2" & done; wait`
-    const said = execFileSync('sh', ['-c', run, process.execPath, program, String(round)])
-    assert.equal([...String(said)].toSorted().join(''), '+---', JSON.stringify(dead))
+    const output = execFileSync('sh', ['-c', run, process.execPath, program, String(round)])
+    assert.equal([...String(output)].toSorted().join(''), '+---', JSON.stringify(dead))
     assert.equal(isHeld(file), false, 'it died with its holder')
     assert.deepEqual(readdirSync(folder.path), ['lock'])
   }

@@ -28,7 +28,7 @@ export interface Files {
  * lock and cleans up: it moves its name into `file`, then removes the chain. A process that read `file` earlier and
  * found a free successor re-reads `file` and sees the new holder.
  */
-export function* taking(
+export function* lockSteps(
   file: string,
   fresh: string,
   lives: (holder: string) => boolean,
@@ -69,9 +69,9 @@ export function takeLock(file: string, { again = false } = {}): Disposable | nul
   const fresh = `${file}.${process.pid}`
   writeSynced(fresh, mine)
   try {
-    const steps = taking(file, fresh, lives)
+    const steps = lockSteps(file, fresh, lives)
     let next = steps.next()
-    while (!next.done) next = steps.next(done(next.value))
+    while (!next.done) next = steps.next(perform(next.value))
     if (!next.value.taken && !(again && isSame(next.value.holder, mine))) return null
   } finally {
     onDisk.remove(fresh)
@@ -107,9 +107,9 @@ function lives(holder: string): boolean {
   if (!pid || !/^\d+$/.test(pid)) return false
   if (boot && boot !== bootId()) return false
   if (started) {
-    const found = stateOf(Number(pid))
+    const stat = stateOf(Number(pid))
     // A zombie's parent may never reap it, so a zombie counts as dead.
-    return found !== null && found.started === started && found.state !== 'Z' && found.state !== 'X'
+    return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X'
   }
   try {
     return process.kill(Number(pid), 0)
@@ -140,7 +140,7 @@ function writeSynced(path: string, words: string): void {
   }
 }
 
-function done(step: Step): unknown {
+function perform(step: Step): unknown {
   if (step.do === 'read') return onDisk.read(step.path)
   if (step.do === 'link') return onDisk.link(step.from, step.to)
   if (step.do === 'move') return onDisk.move(step.from, step.to)

@@ -18,11 +18,11 @@ const nobody: Owner = { process: null, pid: null }
 
 /** Sorted by port. A port open on both IPv4 and IPv6 is listed once, as `tcp`. */
 export async function listPorts({ from }: Input<'ports.list'>): Promise<Output<'ports.list'>> {
-  const found = process.platform === 'linux' ? await onLinux() : await byLsof()
+  const listeners = process.platform === 'linux' ? await onLinux() : await byLsof()
   const ports = new Map<number, ListeningPort>()
-  for (const each of found) {
-    const known = ports.get(each.port)
-    if (!known || (known.protocol === 'tcp6' && each.protocol === 'tcp')) ports.set(each.port, each)
+  for (const each of listeners) {
+    const existing = ports.get(each.port)
+    if (!existing || (existing.protocol === 'tcp6' && each.protocol === 'tcp')) ports.set(each.port, each)
   }
   const sorted = [...ports.values()].toSorted((a, b) => a.port - b.port)
   const { rows, next } = partOf(sorted, from)
@@ -55,8 +55,8 @@ async function ownersOf(inodes: ReadonlySet<string>): Promise<Map<string, Owner>
   for (const pid of await readdir('/proc')) {
     if (owners.size === inodes.size) break
     if (!/^\d+$/.test(pid)) continue
-    const held = await socketsOf(pid)
-    const mine = held.filter((inode) => inodes.has(inode) && !owners.has(inode))
+    const sockets = await socketsOf(pid)
+    const mine = sockets.filter((inode) => inodes.has(inode) && !owners.has(inode))
     if (mine.length === 0) continue
     const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
     for (const inode of mine) owners.set(inode, { process: name || null, pid: Number(pid) })

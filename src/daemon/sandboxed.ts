@@ -8,7 +8,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { answer, type Kept } from './keeper/keeper.ts'
+import { answer, type Sessions } from './keeper/keeper.ts'
 import { Execs } from './keeper/execs/execs.ts'
 import { loadAddon } from './keeper/processes/addon.ts'
 import { Terminals } from './keeper/terminals/terminals.ts'
@@ -33,14 +33,14 @@ async function serveComputer([folder, sockets, addon]: readonly [string, string,
 
   await makeFolder(folder)
   loadAddon(addon)
-  const kept: Kept = {
+  const sessions: Sessions = {
     execs: new Execs(folder, undefined, ofImage),
     terminals: new Terminals(join(folder, 'terminals'), addon, undefined, ofImage),
   }
   const keeperId = randomUUID()
   const keeper: Keeper = {
     hello: async () => ({ keeper_id: keeperId }),
-    answer: (op, input, stream, signal) => answer(kept, op, input, stream, signal),
+    answer: (op, input, stream, signal) => answer(sessions, op, input, stream, signal),
     close: async () => {},
   }
 
@@ -76,10 +76,10 @@ function ofImage(environment: NodeJS.ProcessEnv): Record<string, string> {
 function socketsIn(folder: string): () => string {
   let turn = 0
   return () => {
-    const found = readdirSync(folder)
+    const sockets = readdirSync(folder)
       .filter((name) => name.endsWith('.sock'))
       .toSorted()
-    return join(folder, found[turn++ % Math.max(1, found.length)] ?? 'none.sock')
+    return join(folder, sockets[turn++ % Math.max(1, sockets.length)] ?? 'none.sock')
   }
 }
 

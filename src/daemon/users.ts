@@ -15,12 +15,12 @@ type MachineUser = z.infer<typeof UserSchema>
 const FIRST_UID = 1_000
 const LAST_UID = 59_999
 
-interface Done {
+interface CommandResult {
   code: number
   stdout: string
   stderr: string
 }
-const run = (program: string, args: readonly string[]): Promise<Done> =>
+const run = (program: string, args: readonly string[]): Promise<CommandResult> =>
   new Promise((resolve) =>
     execFile(
       program,
@@ -65,15 +65,15 @@ export async function createUser({ username, shell, groups }: Input<'users.creat
   checkMayChange()
   checkName(username, 'username')
   checkGroups(groups)
-  const done = await run('useradd', [
+  const result = await run('useradd', [
     '-m',
     ...(shell === null ? ['-s', '/bin/bash'] : ['-s', checkShell(shell)]),
     ...(groups.length === 0 ? [] : ['-G', groups.join(',')]),
     '--',
     username,
   ])
-  if (done.code !== 0) refuseDone(done, { 3: 'invalid_parameter', 6: 'invalid_parameter', 9: 'already_exists' })
-  return found(username)
+  if (result.code !== 0) refuseDone(result, { 3: 'invalid_parameter', 6: 'invalid_parameter', 9: 'already_exists' })
+  return findUser(username)
 }
 
 export async function updateUser({ username, shell, groups }: Input<'users.update'>): Promise<MachineUser> {
@@ -85,10 +85,10 @@ export async function updateUser({ username, shell, groups }: Input<'users.updat
     ...(groups === null ? [] : ['-G', groups.join(',')]),
   ]
   if (args.length > 0) {
-    const done = await run('usermod', [...args, '--', username])
-    if (done.code !== 0) refuseDone(done, { 3: 'invalid_parameter', 6: 'invalid_parameter', 8: 'invalid_state' })
+    const result = await run('usermod', [...args, '--', username])
+    if (result.code !== 0) refuseDone(result, { 3: 'invalid_parameter', 6: 'invalid_parameter', 8: 'invalid_state' })
   }
-  return found(username)
+  return findUser(username)
 }
 
 export async function deleteUser({
@@ -99,22 +99,22 @@ export async function deleteUser({
   checkMayChange()
   const { uid } = await checkPerson(username)
   const remove = () => run('userdel', [...(remove_home ? ['-r'] : []), '--', username])
-  let done = await remove()
+  let result = await remove()
   // 8: a process of the user is running.
-  if (done.code === 8 && force) {
+  if (result.code === 8 && force) {
     await run('pkill', ['-KILL', '-U', String(uid)])
-    for (let tries = 0; done.code === 8 && tries < 20; tries++) {
+    for (let tries = 0; result.code === 8 && tries < 20; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 100))
-      done = await remove()
+      result = await remove()
     }
   }
-  if (done.code === 8)
+  if (result.code === 8)
     refuse('invalid_state', {
       message: 'The user has running processes. Set `force=true` to terminate them.',
-      details: { reason: done.stderr },
+      details: { reason: result.stderr },
     })
   // 12: the user was deleted, but its home folder couldn't be removed or didn't exist.
-  if (done.code !== 0 && done.code !== 12) refuseDone(done, {})
+  if (result.code !== 0 && result.code !== 12) refuseDone(result, {})
   return {}
 }
 
@@ -151,10 +151,10 @@ function checkShell(shell: string): string {
 
 async function checkPerson(username: string): Promise<MachineUser> {
   checkName(username, 'username')
-  return found(username)
+  return findUser(username)
 }
 
-async function found(username: string): Promise<MachineUser> {
+async function findUser(username: string): Promise<MachineUser> {
   const users = await allUsers()
   return (
     users.find((user) => user.username === username) ??
@@ -162,7 +162,7 @@ async function found(username: string): Promise<MachineUser> {
   )
 }
 
-function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never {
+function refuseDone({ code, stderr }: CommandResult, codes: Record<number, Code>): never {
   return refuse(codes[code] ?? 'invalid_state', {
     // 6: a group doesn't exist. The user itself was checked before.
     ...(code === 6 && { param: 'groups' }),

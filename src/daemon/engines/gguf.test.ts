@@ -14,11 +14,11 @@ test('a model’s header is read, and a truncated, empty or different file is re
   const room = await mkdtemp(join(tmpdir(), 'uk-gguf-'))
   t.after(() => rm(room, { recursive: true, force: true }))
   const path = join(room, 'model')
-  const read = async (content: Buffer) => {
+  const readContent = async (content: Buffer) => {
     await writeFile(path, content)
     return readGguf(path)
   }
-  assert.deepEqual(await read(bytes), {
+  assert.deepEqual(await readContent(bytes), {
     architecture: 'llama',
     name: 'tiny',
     context_length: 4096,
@@ -37,7 +37,7 @@ test('a model’s header is read, and a truncated, empty or different file is re
     ],
   ] as const)
     await assert.rejects(
-      read(content),
+      readContent(content),
       (error: unknown) => error instanceof Refusal && reason.test(error.message),
       String(reason),
     )

@@ -71,39 +71,40 @@ export async function readGguf(path: string): Promise<GgufHead> {
   await using file = await open(path, 'r')
   const size = (await file.stat()).size
   const reader = new Reader(file, size)
-  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') broken('it doesn’t start with `GGUF`')
+  if ((await reader.bytes(4)).toString('latin1') !== 'GGUF') refuseBroken('it doesn’t start with `GGUF`')
   const version = (await reader.bytes(4)).readUInt32LE()
-  if (version !== 2 && version !== 3) broken(`its version is ${version}, and only versions 2 and 3 are supported`)
+  if (version !== 2 && version !== 3) refuseBroken(`its version is ${version}, and only versions 2 and 3 are supported`)
   const tensors = await reader.count()
   const keys = await reader.count()
-  if (tensors > MOST_TENSORS || keys > MOST_KEYS) broken('its header declares too many entries')
-  const known = new Map<string, string | number | boolean>()
+  if (tensors > MOST_TENSORS || keys > MOST_KEYS) refuseBroken('its header declares too many entries')
+  const metadata = new Map<string, string | number | boolean>()
   for (let n = 0; n < keys; n++) {
     const key = await reader.string()
     const value = await reader.value((await reader.bytes(4)).readUInt32LE())
-    if (value !== null) known.set(key, value)
+    if (value !== null) metadata.set(key, value)
   }
   let end = 0
   for (let n = 0; n < tensors; n++) end = Math.max(end, await reader.tensorEnd())
-  const alignment = Number(known.get('general.alignment') ?? 32)
-  if (!(alignment > 0 && alignment <= 1 << 20)) broken('its alignment is invalid')
+  const alignment = Number(metadata.get('general.alignment') ?? 32)
+  if (!(alignment > 0 && alignment <= 1 << 20)) refuseBroken('its alignment is invalid')
   const data = Math.ceil(reader.at / alignment) * alignment
-  if (data + end > size) broken(`it has ${size} bytes, but its tensors need ${data + end}. The file is incomplete`)
-  const architecture = known.get('general.architecture')
-  if (typeof architecture !== 'string' || tensors === 0) broken('it contains no model')
+  if (data + end > size)
+    refuseBroken(`it has ${size} bytes, but its tensors need ${data + end}. The file is incomplete`)
+  const architecture = metadata.get('general.architecture')
+  if (typeof architecture !== 'string' || tensors === 0) refuseBroken('it contains no model')
   const number = (key: string): number | null =>
-    typeof known.get(key) === 'number' ? (known.get(key) as number) : null
-  const name = known.get('general.name')
+    typeof metadata.get(key) === 'number' ? (metadata.get(key) as number) : null
+  const name = metadata.get('general.name')
   return {
     architecture,
     name: typeof name === 'string' ? name : null,
     context_length: number(`${architecture}.context_length`),
     quantization: FILE_TYPE[number('general.file_type') ?? -1] ?? null,
-    chat: known.has('tokenizer.chat_template'),
+    chat: metadata.has('tokenizer.chat_template'),
   }
 }
 
-function broken(why: string): never {
+function refuseBroken(why: string): never {
   return refuse('invalid_parameter', { param: 'source', message: `This model file can’t be loaded: ${why}.` })
 }
 
@@ -121,11 +122,11 @@ class Reader {
   }
 
   async bytes(length: number): Promise<Buffer> {
-    if (this.at + length > Math.min(this.#size, MOST_HEAD)) broken('its header extends past the end of the file')
+    if (this.at + length > Math.min(this.#size, MOST_HEAD)) refuseBroken('its header extends past the end of the file')
     if (this.at + length > this.#from + this.#piece.length) {
       const piece = Buffer.allocUnsafe(Math.max(length, 1 << 20))
       const { bytesRead } = await this.#file.read(piece, 0, piece.length, this.at)
-      if (bytesRead < length) broken('it was truncated while it was being read')
+      if (bytesRead < length) refuseBroken('it was truncated while it was being read')
       this.#piece = piece.subarray(0, bytesRead)
       this.#from = this.at
     }
@@ -135,7 +136,7 @@ class Reader {
   }
 
   skip(length: number): void {
-    if (this.at + length > Math.min(this.#size, MOST_HEAD)) broken('its header extends past the end of the file')
+    if (this.at + length > Math.min(this.#size, MOST_HEAD)) refuseBroken('its header extends past the end of the file')
     this.at += length
     // Past the chunk: the next read starts there.
     if (this.at > this.#from + this.#piece.length) this.#piece = this.#piece.subarray(0, 0)
@@ -145,7 +146,7 @@ class Reader {
   /** A u64 that fits into a number. */
   async count(): Promise<number> {
     const value = (await this.bytes(8)).readBigUInt64LE()
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) broken('a number in its header is out of range')
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) refuseBroken('a number in its header is out of range')
     return Number(value)
   }
 
@@ -157,7 +158,7 @@ class Reader {
   async value(kind: number): Promise<string | number | boolean | null> {
     if (kind === STRING) return this.string()
     if (kind === ARRAY) return this.#array()
-    const size = SIZE[kind] ?? broken(`a header value has the unknown type ${kind}`)
+    const size = SIZE[kind] ?? refuseBroken(`a header value has the unknown type ${kind}`)
     const bytes = await this.bytes(size)
     if (kind === 7) return bytes[0] !== 0
     if (kind === 6) return bytes.readFloatLE()
@@ -169,9 +170,9 @@ class Reader {
   async #array(): Promise<null> {
     const kind = (await this.bytes(4)).readUInt32LE()
     const items = await this.count()
-    if (kind === ARRAY) broken('its header contains a nested list')
+    if (kind === ARRAY) refuseBroken('its header contains a nested list')
     if (kind !== STRING) {
-      this.skip(items * (SIZE[kind] ?? broken(`a header value has the unknown type ${kind}`)))
+      this.skip(items * (SIZE[kind] ?? refuseBroken(`a header value has the unknown type ${kind}`)))
       return null
     }
     for (let n = 0; n < items; n++) this.skip(await this.count())
@@ -182,7 +183,7 @@ class Reader {
   async tensorEnd(): Promise<number> {
     await this.string()
     const dimensions = (await this.bytes(4)).readUInt32LE()
-    if (dimensions > 8) broken('a tensor has too many dimensions')
+    if (dimensions > 8) refuseBroken('a tensor has too many dimensions')
     let values = 1
     for (let n = 0; n < dimensions; n++) values *= await this.count()
     const type = (await this.bytes(4)).readUInt32LE()

@@ -48,8 +48,8 @@ function npm(label: string, cwd: string, args: readonly string[], signal: AbortS
       detached: true,
       env: forEngine(process.env),
     })
-    let said = ''
-    child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
+    let output = ''
+    child.stderr.on('data', (bytes: Buffer) => void (output = (output + bytes.toString()).slice(-2_000)))
     const stop = (): void => endGroup(child)
     signal.addEventListener('abort', stop, { once: true })
     child.once('error', (error) => {
@@ -60,7 +60,7 @@ function npm(label: string, cwd: string, args: readonly string[], signal: AbortS
       signal.removeEventListener('abort', stop)
       if (signal.aborted) return reject(signal.reason as Error)
       if (code === 0) return resolve()
-      fail(said.trim().split('\n')[0] || `npm exited with code ${code}`)
+      fail(output.trim().split('\n')[0] || `npm exited with code ${code}`)
     })
   })
 }

@@ -120,7 +120,7 @@ export class OllamaEngine implements Engine {
     const loaded = new Map(running.models.map(({ name, context_length }) => [name, context_length]))
     return Promise.all(
       tags.models.map(async ({ name, size, digest, details }) => {
-        const { embeds, ...facts } = await this.#shown(name, digest ?? '')
+        const { embeds, ...facts } = await this.#factsOf(name, digest ?? '')
         const context_length = this.#contextOf(`${name} ${digest ?? ''}`, facts, loaded.get(name) ?? null)
         this.#served.set(name, context_length)
         return {
@@ -160,37 +160,37 @@ export class OllamaEngine implements Engine {
     progress('resolving', 0, 0)
     const layers: Layers = new Map()
     await throughCuts(() => this.#pull(model, layers, progress, signal), signal)
-    const named = (await this.models()).find(({ name }) => name === model || name === `${model}:latest`)
-    return named ?? refuse('upstream_error', { message: 'Ollama downloaded the model but doesn’t list it.' })
+    const pulled = (await this.models()).find(({ name }) => name === model || name === `${model}:latest`)
+    return pulled ?? refuse('upstream_error', { message: 'Ollama downloaded the model but doesn’t list it.' })
   }
 
   async #pull(model: string, layers: Layers, progress: Progress, signal: AbortSignal): Promise<void> {
     const body = Buffer.from(JSON.stringify({ model }))
     const response = await this.#send('POST', '/api/pull', body, { signal, timeout: PULL_SILENT_MS })
     if (response.statusCode !== 200) await this.#refuse(response)
-    let done = false
+    let isComplete = false
     try {
       for await (const line of linesOf(response)) {
-        const said = read(Pulled, line)
+        const status = parseResponse(Pulled, line)
         // Errors arrive inside a 200 response.
-        if (said.error !== undefined)
-          refuse('upstream_error', { param: 'source', message: `Ollama couldn’t download the model: ${said.error}.` })
-        done = said.status === 'success'
-        if (said.status?.startsWith('verifying')) progress('verifying', summed(layers).total, summed(layers).total)
-        if (said.digest === undefined || said.total === undefined) continue
+        if (status.error !== undefined)
+          refuse('upstream_error', { param: 'source', message: `Ollama couldn’t download the model: ${status.error}.` })
+        isComplete = status.status === 'success'
+        if (status.status?.startsWith('verifying')) progress('verifying', summed(layers).total, summed(layers).total)
+        if (status.digest === undefined || status.total === undefined) continue
         // Layers start one after the other, and a resumed layer restarts its count. Users never see the sum
         // decrease.
-        const completed = Math.max(said.completed ?? 0, layers.get(said.digest)?.completed ?? 0)
-        layers.set(said.digest, { completed: Math.min(completed, said.total), total: said.total })
+        const completed = Math.max(status.completed ?? 0, layers.get(status.digest)?.completed ?? 0)
+        layers.set(status.digest, { completed: Math.min(completed, status.total), total: status.total })
         const sum = summed(layers)
         progress('downloading', sum.completed, sum.total)
       }
     } catch (error) {
       if (error instanceof Refusal) throw error
-      done = false
+      isComplete = false
     }
     signal.throwIfAborted()
-    if (!done) throw new DownloadCut(summed(layers).completed, summed(layers).total || null)
+    if (!isComplete) throw new DownloadCut(summed(layers).completed, summed(layers).total || null)
   }
 
   async call({ model, path, body, signal }: Call): Promise<Answer> {
@@ -215,9 +215,9 @@ export class OllamaEngine implements Engine {
     return { status: 400, type: 'application/json', body: Readable.from([Buffer.from(JSON.stringify({ error }))]) }
   }
 
-  async #shown(name: string, digest: string): Promise<Facts> {
-    const known = this.#facts.get(`${name} ${digest}`)
-    if (known !== undefined) return known
+  async #factsOf(name: string, digest: string): Promise<Facts> {
+    const cached = this.#facts.get(`${name} ${digest}`)
+    if (cached !== undefined) return cached
     const data = await this.#ask(Shown, 'POST', '/api/show', { model: name }).catch(() => null)
     if (data === null) return { trained: null, asks: null, embeds: false }
     const length = Object.entries(data.model_info ?? {}).find(([key]) => key.endsWith('.context_length'))?.[1]
@@ -240,7 +240,7 @@ export class OllamaEngine implements Engine {
   ): Promise<z.output<T>> {
     const response = await this.#send(method, path, body && Buffer.from(JSON.stringify(body)), { timeout })
     if (response.statusCode !== 200) await this.#refuse(response)
-    return read(schema, (await textOf(response)).trim().split('\n').at(-1)!)
+    return parseResponse(schema, (await textOf(response)).trim().split('\n').at(-1)!)
   }
 
   async #refuse(response: IncomingMessage): Promise<never> {
@@ -259,19 +259,19 @@ export class OllamaEngine implements Engine {
     { signal, timeout }: { signal?: AbortSignal; timeout: number },
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const asked = request(new URL(path, this.#origin), {
+      const outgoing = request(new URL(path, this.#origin), {
         method,
         headers: body ? { 'content-type': 'application/json', 'content-length': body.length } : {},
         ...(signal && { signal }),
         ...(timeout > 0 && { timeout }),
       })
-      asked.once('timeout', () => asked.destroy(new Error('no answer in time')))
-      asked.once('response', resolve)
-      asked.once('error', (error) => {
+      outgoing.once('timeout', () => outgoing.destroy(new Error('no answer in time')))
+      outgoing.once('response', resolve)
+      outgoing.once('error', (error) => {
         if (signal?.aborted) return reject(signal.reason as Error)
         reject(new Refusal('engine_not_ready', { message: `Ollama doesn’t respond: ${error.message}.` }))
       })
-      asked.end(body ?? undefined)
+      outgoing.end(body ?? undefined)
     })
   }
 }
@@ -292,7 +292,7 @@ function textBytes(part: unknown): number {
 }
 
 /** Validates a response, since another program may be listening at Ollama's address. */
-function read<T extends z.ZodType>(schema: T, json: string): z.output<T> {
+function parseResponse<T extends z.ZodType>(schema: T, json: string): z.output<T> {
   const { data, success } = schema.safeParse(tryJson(json))
   return success ? data : refuse('upstream_error', { message: 'Ollama returned an unexpected response.' })
 }

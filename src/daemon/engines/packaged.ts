@@ -42,9 +42,9 @@ export class PackagedEngine {
 
   async row(): Promise<EngineRow> {
     const { name, version, installed } = this.#packages
-    const there = await installed(this.#folder)
-    const status = this.#installing ? 'installing' : (this.process.status ?? (there ? 'stopped' : 'absent'))
-    return { name, status, version: there ? version : null, reason: this.process.reason }
+    const existing = await installed(this.#folder)
+    const status = this.#installing ? 'installing' : (this.process.status ?? (existing ? 'stopped' : 'absent'))
+    return { name, status, version: existing ? version : null, reason: this.process.reason }
   }
 
   /** Installs the engine if needed. */

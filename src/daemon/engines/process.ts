@@ -36,7 +36,7 @@ export class EngineProcess implements AsyncDisposable {
   readonly #options: ProcessOptions
   #running: Promise<Running> | null = null
   #reason: string | null = null
-  #closed = false
+  #isClosed = false
 
   constructor(options: ProcessOptions) {
     this.#options = options
@@ -57,18 +57,18 @@ export class EngineProcess implements AsyncDisposable {
     this.#running = null
     this.#reason = null
     if (!running || running.child.exitCode !== null || running.child.signalCode !== null) return
-    const ended = once(running.child, 'exit')
+    const exit = once(running.child, 'exit')
     running.child.kill('SIGKILL')
-    await ended
+    await exit
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     await this.stop()
   }
 
   start(): Promise<Running> {
-    if (this.#closed) refuse('shutting_down')
+    if (this.#isClosed) refuse('shutting_down')
     if (this.#running) return this.#running
     const running: Promise<Running> = this.#begin((reason) => {
       if (this.#running !== running) return
@@ -92,7 +92,7 @@ export class EngineProcess implements AsyncDisposable {
     await chmod(room, 0o700)
     takeLock(join(room, HOLDER))
     const socket = join(room, 'socket')
-    const given = await words(socket).catch(async (error) => {
+    const args = await words(socket).catch(async (error) => {
       await rm(room, { recursive: true, force: true })
       throw error
     })
@@ -102,13 +102,13 @@ export class EngineProcess implements AsyncDisposable {
         process.env[name] === undefined ? [] : [[name, process.env[name]]],
       ),
     )
-    const child = spawn(program[0]!, [...program.slice(1), ...given], {
+    const child = spawn(program[0]!, [...program.slice(1), ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env,
       cwd: room,
     })
-    let said = ''
-    child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
+    let stderr = ''
+    child.stderr.on('data', (bytes: Buffer) => void (stderr = (stderr + bytes.toString()).slice(-2_000)))
     child.once('exit', (code, signal) => {
       onEnd(
         code === 0 ? null : `The engine exited with ${signal ?? `code ${code}`}. It’s restarted with the next request.`,
@@ -117,7 +117,7 @@ export class EngineProcess implements AsyncDisposable {
     })
     // The program is missing or not executable, so there will be no `exit` event.
     child.once('error', (error) => {
-      said = error.message
+      stderr = error.message
       void rm(room, { recursive: true, force: true })
     })
     const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
@@ -126,7 +126,7 @@ export class EngineProcess implements AsyncDisposable {
         if ((JSON.parse(line) as { ready?: boolean }).ready) return { child, socket }
       }
       return refuse('engine_not_ready', {
-        message: `${label} didn’t start: ${said.trim().split('\n').at(-1) || 'it exited'}.`,
+        message: `${label} didn’t start: ${stderr.trim().split('\n').at(-1) || 'it exited'}.`,
       })
     } finally {
       clearTimeout(late)
@@ -163,19 +163,19 @@ const answerOf = (
   signal: AbortSignal | null,
 ): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    const asked = request({
+    const outgoing = request({
       socketPath,
       path,
       method: body === null ? 'GET' : 'POST',
       headers: { ...headers, ...(body && { 'content-length': body.length }) },
       ...(signal && { signal }),
     })
-    asked.once('response', resolve)
-    asked.once('error', (error) => {
+    outgoing.once('response', resolve)
+    outgoing.once('error', (error) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       reject(new Refusal('engine_not_ready', { message: `The engine exited during the request: ${error.message}.` }))
     })
-    asked.end(body ?? undefined)
+    outgoing.end(body ?? undefined)
   })
 
 /** Whether the process has exited or is about to: its connections break shortly before `exit`. */
@@ -214,8 +214,8 @@ export async function sweepRooms(folder: string = tmpdir()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(ROOM)) continue
     const room = join(folder, name)
-    const found = await lstat(room).catch(() => null)
-    if (!found?.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) continue
+    const stats = await lstat(room).catch(() => null)
+    if (!stats?.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o077) !== 0) continue
     const holder = join(room, HOLDER)
     // A folder just created has no holder file yet.
     if (!(await lstat(holder).catch(() => null))?.isFile() || isHeld(holder)) continue

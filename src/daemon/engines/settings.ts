@@ -40,11 +40,11 @@ const PORT = 11_434
 
 /** Parses an Ollama address without a path. */
 export function ollamaAt(words = ''): string {
-  const given = words.trim()
-  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
-  if (given === '' || url === null) return `http://127.0.0.1:${PORT}`
+  const address = words.trim()
+  const url = URL.parse(/^https?:\/\//.test(address) ? address : `http://${address}`)
+  if (address === '' || url === null) return `http://127.0.0.1:${PORT}`
   // A wildcard listen address can't be called.
   const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
-  const port = url.port || (/^https?:\/\//.test(given) || given.endsWith(':80') ? '' : String(PORT))
+  const port = url.port || (/^https?:\/\//.test(address) || address.endsWith(':80') ? '' : String(PORT))
   return `${url.protocol}//${host}${port === '' ? '' : `:${port}`}`
 }

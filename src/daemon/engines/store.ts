@@ -3,13 +3,13 @@ import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'nod
 import { join } from 'node:path'
 import { refuse } from '#core/errors.ts'
 import type { ModelRow } from './engine.ts'
-import { type Clock, leftFor } from '../time/unused.ts'
+import { type Clock, measureUnused } from '../time/unused.ts'
 import { readGguf } from './gguf.ts'
 import type { SpeechModel } from './speech-model/model-files.ts'
 import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
 
 /** Metadata stored beside a model. */
-interface Kept {
+interface Metadata {
   /** Absent: `llama`. */
   engine?: 'sherpa'
   speech?: SpeechModel
@@ -58,19 +58,19 @@ export class ModelStore {
   async add(name: string, part: string, sha256: string, key: string, signal: AbortSignal): Promise<StoredModel> {
     checkName(name)
     const { size } = await stat(part)
-    const came = { digest: `sha256:${sha256}`, size_bytes: size, key }
-    if (await isArchive(part)) await this.#addSpeech(name, part, came, signal)
-    else await this.#addFile(name, part, came)
+    const received = { digest: `sha256:${sha256}`, size_bytes: size, key }
+    if (await isArchive(part)) await this.#addSpeech(name, part, received, signal)
+    else await this.#addFile(name, part, received)
     await rm(`${part}.json`, { force: true })
     await using folder = await open(this.folder, 'r')
     await folder.sync()
     return this.find(name)
   }
 
-  async #addFile(name: string, part: string, came: Pick<Kept, 'digest' | 'size_bytes' | 'key'>): Promise<void> {
+  async #addFile(name: string, part: string, received: Pick<Metadata, 'digest' | 'size_bytes' | 'key'>): Promise<void> {
     const head = await readGguf(part)
-    await this.#keep(name, {
-      ...came,
+    await this.#writeMetadata(name, {
+      ...received,
       context_length: head.context_length,
       quantization: head.quantization,
       embeds: /bert|embed/i.test(`${head.architecture} ${head.name ?? name}`),
@@ -81,7 +81,7 @@ export class ModelStore {
   async #addSpeech(
     name: string,
     part: string,
-    came: Pick<Kept, 'digest' | 'size_bytes' | 'key'>,
+    received: Pick<Metadata, 'digest' | 'size_bytes' | 'key'>,
     signal: AbortSignal,
   ): Promise<void> {
     const place = this.#path(name, 'sherpa')
@@ -90,8 +90,8 @@ export class ModelStore {
     try {
       const { speech, bytes } = await unpackSpeechModel(part, partial, signal)
       const quantization = /int8/.test(Object.values(speech.files).join(' ')) ? 'INT8' : null
-      await this.#keep(name, {
-        ...came,
+      await this.#writeMetadata(name, {
+        ...received,
         size_bytes: bytes,
         engine: 'sherpa',
         speech,
@@ -106,8 +106,8 @@ export class ModelStore {
     await rm(part, { force: true })
   }
 
-  async #keep(name: string, kept: Kept): Promise<void> {
-    await writeFile(join(this.folder, `${name}.json`), JSON.stringify(kept))
+  async #writeMetadata(name: string, metadata: Metadata): Promise<void> {
+    await writeFile(join(this.folder, `${name}.json`), JSON.stringify(metadata))
   }
 
   async list(engine: StoredEngine): Promise<StoredModel[]> {
@@ -115,17 +115,17 @@ export class ModelStore {
     const end = ENDS[engine]
     const names = files.filter((file) => file.endsWith(end)).map((file) => file.slice(0, -end.length))
     // A file may be removed meanwhile or not be ours.
-    const found = await Promise.all(names.map((name) => this.find(name).catch(() => null)))
-    return found.filter((one) => one !== null).filter(({ row }) => row.engine === engine)
+    const models = await Promise.all(names.map((name) => this.find(name).catch(() => null)))
+    return models.filter((one) => one !== null).filter(({ row }) => row.engine === engine)
   }
 
   /** Returns the model an installation stored, or null. Throws `already_exists` if another model has the name. */
   async broughtBy(key: string, name: string): Promise<StoredModel | null> {
     checkName(name)
-    const kept = await this.#kept(name)
-    const there = kept && (await this.find(name).catch(() => null))
-    if (there?.row.status !== 'ready') return null
-    if (kept!.key === key) return there
+    const metadata = await this.#readMetadata(name)
+    const model = metadata && (await this.find(name).catch(() => null))
+    if (model?.row.status !== 'ready') return null
+    if (metadata!.key === key) return model
     return refuse('already_exists', { param: 'name', message: `The computer already has a model named ${name}.` })
   }
 
@@ -135,33 +135,33 @@ export class ModelStore {
     const files = new Set(await readdir(this.folder).catch(() => []))
     for (const file of files) {
       if (!isPart(file, files)) continue
-      const left = await stat(join(this.folder, file)).catch(() => null)
-      if (left !== null) parts.set(file, `${left.size} ${left.mtimeMs}`)
+      const stats = await stat(join(this.folder, file)).catch(() => null)
+      if (stats !== null) parts.set(file, `${stats.size} ${stats.mtimeMs}`)
     }
     if (parts.size === 0) return
-    for (const [file, ms] of await leftFor(join(this.folder, 'left'), parts, clock))
+    for (const [file, ms] of await measureUnused(join(this.folder, 'left'), parts, clock))
       if (ms > KEEP_PARTS_MS) await rm(join(this.folder, file), { recursive: true, force: true })
   }
 
   async find(name: string): Promise<StoredModel> {
-    const kept = isName(name) ? await this.#kept(name) : null
-    const engine = kept?.engine ?? 'llama'
-    const there = isName(name) ? await stat(this.#path(name, engine)).catch(() => null) : null
-    if (!there) return refuse('not_found', { param: 'model', message: `The computer has no model ${name}.` })
+    const metadata = isName(name) ? await this.#readMetadata(name) : null
+    const engine = metadata?.engine ?? 'llama'
+    const stats = isName(name) ? await stat(this.#path(name, engine)).catch(() => null) : null
+    if (!stats) return refuse('not_found', { param: 'model', message: `The computer has no model ${name}.` })
     return {
       row: {
         name,
         engine,
-        size_bytes: kept?.size_bytes ?? 0,
-        digest: kept?.digest ?? null,
-        context_length: kept?.context_length ?? null,
-        quantization: kept?.quantization ?? null,
+        size_bytes: metadata?.size_bytes ?? 0,
+        digest: metadata?.digest ?? null,
+        context_length: metadata?.context_length ?? null,
+        quantization: metadata?.quantization ?? null,
         // Folders are moved into place complete, so their size isn't checked.
-        status: there.isDirectory() || kept?.size_bytes === there.size ? 'ready' : 'broken',
-        embeds: kept?.embeds ?? false,
+        status: stats.isDirectory() || metadata?.size_bytes === stats.size ? 'ready' : 'broken',
+        embeds: metadata?.embeds ?? false,
       },
       path: this.#path(name, engine),
-      speech: kept?.speech ?? null,
+      speech: metadata?.speech ?? null,
     }
   }
 
@@ -171,9 +171,9 @@ export class ModelStore {
     await Promise.all(both.map((each) => rm(each, { recursive: true, force: true })))
   }
 
-  async #kept(name: string): Promise<Kept | null> {
+  async #readMetadata(name: string): Promise<Metadata | null> {
     try {
-      return JSON.parse(await readFile(join(this.folder, `${name}.json`), 'utf8')) as Kept
+      return JSON.parse(await readFile(join(this.folder, `${name}.json`), 'utf8')) as Metadata
     } catch {
       return null
     }

@@ -35,8 +35,8 @@ test('a name that isn’t UTF-8 is listed with a path that works for every opera
   await assert.rejects(box.open('fs.stat', { path: `${box.root}/caf\uFFFD` }).output, isRefusal('not_found'))
   const again = await upload(box.open, Buffer.from('new'), { path, overwrite: true, size: 3 })
   assert.deepEqual([again.entry!.path, await readFile(inner, 'utf8')], [path, 'new'])
-  const made = await box.open('fs.mkdir', { path: `${shown!.path}/%C3(/deep`, parents: true }).output
-  assert.equal(made.path, `${shown!.path}/%C3(/deep`)
+  const created = await box.open('fs.mkdir', { path: `${shown!.path}/%C3(/deep`, parents: true }).output
+  assert.equal(created.path, `${shown!.path}/%C3(/deep`)
   // Archives need text names, so each of the two gets a unique one.
   const { bytes: tar } = await download(box.open, { path: shown!.path, archive: 'tar' })
   const names = execFileSync('tar', ['-t'], { input: tar }).toString().split('\n').toSorted()
@@ -108,8 +108,8 @@ test('pipes, sockets and devices are rejected immediately without unblocking the
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   t.after(() => void writer.kill('SIGKILL'))
-  let said = ''
-  writer.stdout.on('data', (part: Buffer) => (said += String(part)))
+  let output = ''
+  writer.stdout.on('data', (part: Buffer) => (output += String(part)))
   await once(writer.stdout, 'data')
   for (const name of ['pipe', 'socket'])
     await assert.rejects(download(box.open, { path: join(box.root, name) }), isRefusal('invalid_parameter'), name)
@@ -119,10 +119,10 @@ test('pipes, sockets and devices are rejected immediately without unblocking the
     await assert.rejects(download(whole.open, { path }), isRefusal('invalid_parameter'), path)
   assert.equal((await box.open('fs.stat', { path: pipe }).output).type, 'other')
   // Only a reader lets it on.
-  assert.equal(said, 'waiting\n')
+  assert.equal(output, 'waiting\n')
   const { bytes: tar } = await download(box.open, { path: box.root, archive: 'tar' })
   assert.equal(execFileSync('tar', ['-t'], { input: tar }).toString(), '')
-  assert.equal(said, 'waiting\n')
+  assert.equal(output, 'waiting\n')
   assert.equal(await readFile(pipe, 'utf8'), 'through\n')
 })
 
@@ -138,8 +138,11 @@ test('a file that grows while being read is sent at its original length, and a s
     await appendFile(log, 'more')
   }
   assert.deepEqual([(await stream.output).bytes, size], [2_000_000, 2_000_000])
-  const grown = await download(box.open, { path: box.root, archive: 'tar' })
-  assert.equal(execFileSync('tar', ['-xO'], { input: grown.bytes, maxBuffer: 1 << 24 }).length, (await stat(log)).size)
+  const archive = await download(box.open, { path: box.root, archive: 'tar' })
+  assert.equal(
+    execFileSync('tar', ['-xO'], { input: archive.bytes, maxBuffer: 1 << 24 }).length,
+    (await stat(log)).size,
+  )
   const sparse = join(box.root, 'sparse')
   await writeFile(sparse, 'begin')
   await truncate(sparse, 2 ** 40)

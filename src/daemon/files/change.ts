@@ -100,11 +100,11 @@ export async function remove(
   const { folder, name } = await roots.openParent(path)
   await using _folder = folder
   let counted = 0
-  let told = performance.now()
+  let reportedAt = performance.now()
   const count = (): void => {
     counted++
-    if (performance.now() - told < TELL_MS) return
-    told = performance.now()
+    if (performance.now() - reportedAt < TELL_MS) return
+    reportedAt = performance.now()
     stream.event({ type: 'progress', removed: counted })
   }
   return {
@@ -133,7 +133,7 @@ async function removeAt(folder: Folder, name: Buffer, how: Removing): Promise<nu
   if (how.recursive) {
     await using below = await openBelow(folder, name)
     for (const each of await readdir(below.at('.'), { encoding: 'buffer' }))
-      removed += await removeAt(below, each, how).catch(gone)
+      removed += await removeAt(below, each, how).catch(countMissing)
   }
   await rmdir(folder.at(name))
   how.count()
@@ -141,7 +141,7 @@ async function removeAt(folder: Folder, name: Buffer, how: Removing): Promise<nu
 }
 
 /** Counts 0 if another program removed the path first. */
-function gone(error: unknown): number {
+function countMissing(error: unknown): number {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0
   throw error
 }

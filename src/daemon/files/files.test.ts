@@ -47,15 +47,15 @@ test('a folder of 4,000 names is paged without repeats or gaps', async (t) => {
   for (let n = 0; n < 4_000; n += 500)
     await Promise.all(Array.from({ length: 500 }, (_, i) => writeFile(join(root, `n${n + i}`), '')))
   const files = await filesIn(t, ['/'])
-  const seen: string[] = []
+  const names: string[] = []
   for (let cursor: string | null = null; ;) {
     const page = await files['fs.list']({ path: root, cursor, limit: 300 })
-    seen.push(...page.entries.map(({ name }) => name))
+    names.push(...page.entries.map(({ name }) => name))
     cursor = page.next_cursor
     if (cursor === null) break
   }
-  assert.equal(new Set(seen).size, 4_000)
-  assert.equal(seen.length, 4_000)
+  assert.equal(new Set(names).size, 4_000)
+  assert.equal(names.length, 4_000)
 })
 
 test('a page ends early if its rows exceed one message, and the next page continues there', async (t) => {
@@ -63,15 +63,15 @@ test('a page ends early if its rows exceed one message, and the next page contin
   const names = Array.from({ length: 300 }, (_, i) => `${String(i).padStart(3, '0')}-${'x'.repeat(200)}`)
   for (const name of names) await writeFile(join(root, name), '')
   const handlers = await filesIn(t, [root])
-  const seen: string[] = []
+  const listedNames: string[] = []
   for (let cursor: string | null = null; ;) {
     const page: Output<'fs.list'> = await handlers['fs.list']({ path: root, cursor, limit: 1_000 })
     assert.ok(JSON.stringify(page).length < 65_000)
-    seen.push(...page.entries.map(({ name }) => name))
+    listedNames.push(...page.entries.map(({ name }) => name))
     cursor = page.next_cursor
     if (cursor === null) break
   }
-  assert.deepEqual(seen, names)
+  assert.deepEqual(listedNames, names)
 })
 
 test('folders are created with their parents and removed with their contents, but never through a symlink', async (t) => {
@@ -80,8 +80,8 @@ test('folders are created with their parents and removed with their contents, bu
   await writeFile(join(outside, 'keep'), 'kept')
   const files = await filesIn(t, [root])
   await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), isRefusal('not_found'))
-  const made = await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
-  assert.deepEqual([made.path, made.type], [join(root, 'a/b/c'), 'folder'])
+  const folder = await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
+  assert.deepEqual([folder.path, folder.type], [join(root, 'a/b/c'), 'folder'])
   await files['fs.mkdir']({ path: join(root, 'a/b/c'), parents: true })
   await assert.rejects(files['fs.mkdir']({ path: join(root, 'a/b'), parents: false }), isRefusal('already_exists'))
   await symlink(outside, join(root, 'a/b/out'))

@@ -74,17 +74,17 @@ function plant(top = mkdtempSync(join(tmpdir(), 'uk-links-'))): { root: string; 
 
 /** The contents of a folder by path. */
 function looks(folder: string, prefix = ''): Map<string, string> {
-  const seen = new Map<string, string>()
+  const state = new Map<string, string>()
   for (const name of readdirSync(folder).toSorted()) {
     const path = join(folder, name)
     const stats = lstatSync(path)
     if (stats.isDirectory()) {
-      seen.set(`${prefix}${name}/`, 'folder')
-      for (const [below, what] of looks(path, `${prefix}${name}/`)) seen.set(below, what)
-    } else if (stats.isSymbolicLink()) seen.set(prefix + name, `-> ${readlinkSync(path)}`)
-    else seen.set(prefix + name, stats.isFile() ? readFileSync(path, 'utf8') : 'other')
+      state.set(`${prefix}${name}/`, 'folder')
+      for (const [below, what] of looks(path, `${prefix}${name}/`)) state.set(below, what)
+    } else if (stats.isSymbolicLink()) state.set(prefix + name, `-> ${readlinkSync(path)}`)
+    else state.set(prefix + name, stats.isFile() ? readFileSync(path, 'utf8') : 'other')
   }
-  return seen
+  return state
 }
 
 /** `+made -removed ~changed` */
@@ -198,9 +198,9 @@ const cellsOf = (row: string): string[] => row.split(';').map((cell) => cell.tri
 const PATHLESS = ['fs.start']
 
 test('the table covers each file operation and each kind of path', () => {
-  const named = Object.keys(operations).filter((op) => op.startsWith('fs.'))
-  const tried = new Set([...Object.keys(acts).map((deed) => deed.split(' ')[0]!), ...PATHLESS])
-  assert.deepEqual([...tried].toSorted(), named.toSorted())
+  const fileOperations = Object.keys(operations).filter((op) => op.startsWith('fs.'))
+  const covered = new Set([...Object.keys(acts).map((deed) => deed.split(' ')[0]!), ...PATHLESS])
+  assert.deepEqual([...covered].toSorted(), fileOperations.toSorted())
   for (const [deed, row] of Object.entries(table)) assert.equal(cellsOf(row).length, kinds.length, deed)
 })
 
@@ -209,7 +209,7 @@ for (const [deed, row] of Object.entries(table) as [Deed, string][])
     const { root, outside, top } = plant()
     try {
       await using box = await machine({ root })
-      const [before, kept] = [looks(root), looks(outside)]
+      const [before, outsideBefore] = [looks(root), looks(outside)]
       for (const [at, kind] of kinds.entries()) {
         const answer = await acts[deed](box.open, join(root, PATHS[kind])).then(
           (said) => `=${said}`,
@@ -221,7 +221,7 @@ for (const [deed, row] of Object.entries(table) as [Deed, string][])
         const changed = changes(before, looks(root))
         const cell = cellsOf(row)[at]!
         assert.equal([answer, changed].filter(Boolean).join(' '), CODES[cell] ?? cell, `${deed} of ${kind}`)
-        assert.deepEqual(looks(outside), kept, kind)
+        assert.deepEqual(looks(outside), outsideBefore, kind)
         if (changed !== '') plant(top)
       }
     } finally {

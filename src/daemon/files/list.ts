@@ -19,16 +19,16 @@ export async function list(roots: Roots, { path: given, cursor, limit }: Input<'
   await using folder = await roots.openFolder(path)
   const after = cursor === null ? null : nameIn(cursor)
   const names = await namesBehind(folder, after, limit + 1).catch((error) => refuseSystem(error, path))
-  const found: { name: string; entry: Entry }[] = []
+  const matches: { name: string; entry: Entry }[] = []
   for (let at = 0; at < Math.min(limit, names.length); at += AT_ONCE) {
     const some = names.slice(at, Math.min(at + AT_ONCE, limit))
     // Entries removed since their name was read are skipped.
     const rows = await Promise.all(some.map((name) => entryAt(folder, Buffer.from(name, 'latin1')).catch(() => null)))
-    for (const [i, entry] of rows.entries()) if (entry !== null) found.push({ name: some[i]!, entry })
+    for (const [i, entry] of rows.entries()) if (entry !== null) matches.push({ name: some[i]!, entry })
   }
   // A page ends early if its rows exceed one message.
-  const { rows: entries, next } = partOf(found.map(({ entry }) => entry))
-  const last = next !== null ? found[next - 1]!.name : names.length > limit ? names[limit - 1]! : null
+  const { rows: entries, next } = partOf(matches.map(({ entry }) => entry))
+  const last = next !== null ? matches[next - 1]!.name : names.length > limit ? names[limit - 1]! : null
   return { entries, next_cursor: last === null ? null : Buffer.from(last, 'latin1').toString('base64url') }
 }
 
@@ -82,7 +82,7 @@ async function readNames(
 ): Promise<{ first: string[]; all: string[] | null }> {
   let first: string[] = []
   let all: string[] | null = []
-  const cut = (): void => void (first = first.sort().slice(0, count))
+  const trim = (): void => void (first = first.sort().slice(0, count))
   // Node's opendir accepts `buffer` since version 10, but its types don't.
   const open = opendir as unknown as (
     path: Buffer,
@@ -93,8 +93,8 @@ async function readNames(
     if (all !== null && all.push(name) > MOST_NAMES) all = null
     if (after !== null && name <= after) continue
     first.push(name)
-    if (first.length >= count + 4_096) cut()
+    if (first.length >= count + 4_096) trim()
   }
-  cut()
+  trim()
   return { first, all }
 }

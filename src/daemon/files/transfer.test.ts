@@ -191,6 +191,6 @@ test('a listening port is listed with its program, and raw bytes flow both ways 
   } finally {
     server.close()
   }
-  const closed = box.open('ports.dial', { port: 1 })
-  await assert.rejects(closed.output, isRefusal('upstream_error'))
+  const dialed = box.open('ports.dial', { port: 1 })
+  await assert.rejects(dialed.output, isRefusal('upstream_error'))
 })

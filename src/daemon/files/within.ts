@@ -51,14 +51,14 @@ export interface Roots {
  */
 export function createRoots(allowed: readonly string[], shut: readonly string[] = []): Roots {
   async function places(roots: readonly string[]): Promise<Buffer[]> {
-    const found = await Promise.all(roots.map((root) => realpath(root, asBytes).catch(() => null)))
-    return found.filter((place) => place !== null)
+    const realPaths = await Promise.all(roots.map((root) => realpath(root, asBytes).catch(() => null)))
+    return realPaths.filter((place) => place !== null)
   }
   /** The inaccessible folders, by their real paths and by the given ones, where a new folder could be created. */
-  const closed = async (): Promise<Buffer[]> => [...(await places(shut)), ...shut.map((path) => Buffer.from(path))]
+  const shutPaths = async (): Promise<Buffer[]> => [...(await places(shut)), ...shut.map((path) => Buffer.from(path))]
 
   async function checkInside(real: Buffer): Promise<void> {
-    if ((await closed()).some((place) => holds(place, real))) refuseShut()
+    if ((await shutPaths()).some((place) => holds(place, real))) refuseShut()
     if ((await places(allowed)).some((place) => holds(place, real))) return
     refuse('capability_denied', {
       param: 'path',
@@ -66,7 +66,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     })
   }
 
-  async function opened(path: Buffer, flags: number): Promise<{ handle: FileHandle; path: Buffer }> {
+  async function openInside(path: Buffer, flags: number): Promise<{ handle: FileHandle; path: Buffer }> {
     const handle = await open(path, flags).catch(async (error) => {
       // Doesn't reveal whether something exists outside.
       await checkInside(await nearest(path))
@@ -82,9 +82,9 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     }
   }
 
-  async function openFolder(given: Buffer): Promise<Folder> {
-    const { handle, path } = await opened(given, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
-    return folderOf(handle, path, await closed())
+  async function openFolder(requested: Buffer): Promise<Folder> {
+    const { handle, path } = await openInside(requested, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+    return folderOf(handle, path, await shutPaths())
   }
 
   async function openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }> {
@@ -101,17 +101,17 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     openFolder,
     openParent,
     async openTarget(path) {
-      let there = path
+      let current = path
       for (let links = 0; links <= MOST_LINKS; links++) {
-        const holder = await openParent(there).catch((error: unknown) => refuseLink(error, links > 0 ? path : null))
+        const holder = await openParent(current).catch((error: unknown) => refuseLink(error, links > 0 ? path : null))
         const target = await readlink(holder.folder.at(holder.name), asBytes).catch(() => null)
         if (target === null) return { ...holder, followed: links > 0 }
         await holder.folder[Symbol.asyncDispose]()
-        there = behindLink(holder.folder.path, target)
-        const last = nameOf(there).toString('latin1')
+        current = behindLink(holder.folder.path, target)
+        const last = nameOf(current).toString('latin1')
         const namesFolder = target.at(-1) === 0x2f || ['', '.', '..'].includes(last)
         if (!namesFolder) continue
-        const folder = await openFolder(there).catch((error: unknown) => refuseLink(error, path))
+        const folder = await openFolder(current).catch((error: unknown) => refuseLink(error, path))
         await folder[Symbol.asyncDispose]()
         refuse('invalid_state', {
           param: 'path',
@@ -123,21 +123,21 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     },
     async openFile(given) {
       // Inspected first where possible: opening a pipe unblocks its writer, and a device may do anything.
-      const { handle: found, path } = await opened(given, linux ? O_PATH : O_RDONLY | O_NONBLOCK)
+      const { handle: located, path } = await openInside(given, linux ? O_PATH : O_RDONLY | O_NONBLOCK)
       try {
-        const stats = await found.stat()
+        const stats = await located.stat()
         if (!stats.isFile() && !stats.isDirectory())
           refuse('invalid_parameter', {
             param: 'path',
             message: 'The path is a device, socket or pipe, which can’t be downloaded.',
             details: { path: pathText(given) },
           })
-        if (!linux) return { handle: found, path }
-        const handle = await open(`/proc/self/fd/${found.fd}`, O_RDONLY | O_NONBLOCK)
-        await found.close()
+        if (!linux) return { handle: located, path }
+        const handle = await open(`/proc/self/fd/${located.fd}`, O_RDONLY | O_NONBLOCK)
+        await located.close()
         return { handle, path }
       } catch (error) {
-        await found.close()
+        await located.close()
         return refuseSystem(error, given)
       }
     },
@@ -151,12 +151,12 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
  */
 async function nearest(path: Buffer): Promise<Buffer> {
   let links = 0
-  for (let there = path; ;) {
-    const real = await realpath(there, asBytes).catch(() => null)
-    if (real !== null || there.equals(SLASH)) return real ?? there
-    const target = links < MOST_LINKS ? await readlink(there, asBytes).catch(() => null) : null
+  for (let current = path; ;) {
+    const real = await realpath(current, asBytes).catch(() => null)
+    if (real !== null || current.equals(SLASH)) return real ?? current
+    const target = links < MOST_LINKS ? await readlink(current, asBytes).catch(() => null) : null
     if (target !== null) links++
-    there = target === null ? parentOf(there) : behindLink(parentOf(there), target)
+    current = target === null ? parentOf(current) : behindLink(parentOf(current), target)
   }
 }
 
@@ -194,13 +194,13 @@ export async function openBelow(parent: Folder, name: Buffer): Promise<Folder> {
   return folderOf(handle, below(parent.path, name), parent.closed)
 }
 
-function folderOf(handle: FileHandle, path: Buffer, closed: readonly Buffer[]): Folder {
+function folderOf(handle: FileHandle, path: Buffer, shutPaths: readonly Buffer[]): Folder {
   const base = Buffer.concat([linux ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, SLASH])
   return {
     path,
     handle,
-    closed,
-    isShut: (name) => closed.some((place) => holds(place, below(path, name))),
+    closed: shutPaths,
+    isShut: (name) => shutPaths.some((place) => holds(place, below(path, name))),
     at: (name) => Buffer.concat([base, typeof name === 'string' ? Buffer.from(name) : name]),
     [Symbol.asyncDispose]: () => handle.close(),
   }

@@ -68,9 +68,9 @@ export class KeeperClient {
   /** Returns the running keeper's hello, or null. Doesn't start one. */
   async find(): Promise<KeeperHello | null> {
     const socket = await dial(addressOf(this.#folder))
-    const found = socket && (await greet(socket))
-    found?.mux.close(1000, 'that was all')
-    return found?.hello ?? null
+    const connection = socket && (await greet(socket))
+    connection?.mux.close(1000, 'that was all')
+    return connection?.hello ?? null
   }
 
   async open<O extends OperationName>(op: O, input: Input<O>): Promise<AskedStream<O>> {
@@ -146,8 +146,8 @@ export class KeeperClient {
     const forget = (): void => {
       if (this.#connection === connection) this.#connection = null
     }
-    const found = await connection
-    if (!found.mux.closed) return found
+    const result = await connection
+    if (!result.mux.closed) return result
     forget()
     return this.#connected()
   }
@@ -155,17 +155,17 @@ export class KeeperClient {
   async #connect(): Promise<Connection> {
     makeFolder(this.#folder)
     const end = performance.now() + ANSWERS_MS
-    let started = -Infinity
+    let startedAt = -Infinity
     for (;;) {
       const path = addressOf(this.#folder)
       const socket = await dial(path)
-      const found = socket && (await greet(socket, this.#surroundings?.()))
-      if (found) return found
+      const connection = socket && (await greet(socket, this.#surroundings?.()))
+      if (connection) return connection
       if (performance.now() > end) throw new Error(`no keeper answers at ${path}; see ${this.#folder}/keeper.log`)
       // A keeper that was just started or is being replaced needs a moment.
-      if (!socket && performance.now() - started > 2_000) {
+      if (!socket && performance.now() - startedAt > 2_000) {
         this.#start()
-        started = performance.now()
+        startedAt = performance.now()
       }
       await sleep(10)
     }
@@ -209,8 +209,8 @@ function helloOf(surroundings: NodeJS.ProcessEnv | undefined): DaemonWords {
 
 const greet = (socket: Socket, surroundings?: NodeJS.ProcessEnv): Promise<Connection | null> =>
   new Promise((resolve) => {
-    let left: () => void = () => {}
-    const gone = new Promise<void>((done) => (left = done))
+    let markGone: () => void = () => {}
+    const gone = new Promise<void>((done) => (markGone = done))
     // A process that doesn't greet isn't a keeper.
     const late = setTimeout(() => socket.destroy(), GREETS_MS)
     const mux = overSocket(socket, {
@@ -223,7 +223,7 @@ const greet = (socket: Socket, surroundings?: NodeJS.ProcessEnv): Promise<Connec
       answer: async () => refuse('not_found', { message: 'A daemon answers no keeper.' }),
       onClose: () => {
         clearTimeout(late)
-        left()
+        markGone()
         resolve(null)
       },
     })

@@ -53,9 +53,9 @@ test('a hand-over preserves a full-screen program’s screen and an incomplete e
   rest.screen = whole.screen
   rest.type('\r')
   await rest.shows('back')
-  const joined = await Viewer.attach(keeper.client, 'full')
-  await joined.shows('back')
-  assert.deepEqual(linesOf(joined.screen), linesOf(rest.screen))
+  const viewer = await Viewer.attach(keeper.client, 'full')
+  await viewer.shows('back')
+  assert.deepEqual(linesOf(viewer.screen), linesOf(rest.screen))
 })
 
 test('commands keep running after a hand-over: stdin, outputs, exit codes, timeouts and unread ends', async () => {

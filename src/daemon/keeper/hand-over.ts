@@ -14,7 +14,7 @@ import { forKeeper } from '../environment.ts'
 import { Exec, type ExecEnd } from './execs/exec.ts'
 import { Output } from './execs/output.ts'
 import { Stdin } from './execs/stdin.ts'
-import type { Kept } from './keeper.ts'
+import type { Sessions } from './keeper.ts'
 import { adoptChild } from './processes/child.ts'
 import { blanks, nullDescriptor } from './processes/descriptors.ts'
 import { openAgain } from './processes/pipes.ts'
@@ -91,7 +91,7 @@ const stateFile = (folder: string): string => join(folder, 'state')
  * nothing changes.
  */
 export async function handOver(
-  kept: Kept,
+  kept: Sessions,
   folder: string,
   command: readonly string[],
   { keeper_id, generation }: { keeper_id: string; generation: number },
@@ -183,10 +183,10 @@ function resumeTerminal(
 ): Terminal {
   const log = new TerminalLog(marks, ring.start)
   log.push(ring.bytes)
-  const drawn = { at: snapshot.at, bytes: Buffer.from(snapshot.bytes) }
-  if (live === null) return Terminal.left(facts, log, drawn, end!)
+  const screen = { at: snapshot.at, bytes: Buffer.from(snapshot.bytes) }
+  if (live === null) return Terminal.restore(facts, log, screen, end!)
   const { pid, started, ending } = live.child
-  return Terminal.goOn(facts, log, drawn, adoptPty(live.master, adoptChild(pid, started, ending), addon), live.ahead)
+  return Terminal.resume(facts, log, screen, adoptPty(live.master, adoptChild(pid, started, ending), addon), live.ahead)
 }
 
 function execState(exec: Exec): ExecState {
@@ -240,7 +240,7 @@ function resumeExec(state: ExecState, sweep: Sweep): Exec {
 function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<ExecState['stdin']>): Stdin | null {
   try {
     const stdin = new Stdin(openAgain(path, 'write'), arrived)
-    stdin.goOn(Buffer.from(rest), finished)
+    stdin.resume(Buffer.from(rest), finished)
     return stdin
   } catch {
     // The command closed its stdin or has ended.
@@ -264,7 +264,7 @@ function resumeOutput(path: string, { taken, open, ...state }: OutputState): Out
 /** Starts a helper process that only holds the keeper's pipe ends. */
 function holdPipes(execs: readonly Exec[]): number | null {
   const nothing = nullDescriptor()
-  const held = execs
+  const descriptors = execs
     .filter(({ parts }) => parts.stdout.isOpen || parts.stderr.isOpen)
     .flatMap(({ parts: { trace } }) =>
       trace.pipes.flatMap((path, at) => {
@@ -276,9 +276,9 @@ function holdPipes(execs: readonly Exec[]): number | null {
         }
       }),
     )
-  if (held.length === 0) return null
+  if (descriptors.length === 0) return null
   const hidden = blanks().length
-  const stdio = [nothing, nothing, nothing, ...Array<number>(hidden).fill(nothing), ...held]
+  const stdio = [nothing, nothing, nothing, ...Array<number>(hidden).fill(nothing), ...descriptors]
   const helper = spawn('/bin/sh', ['-c', `exec sleep ${HOLD_SECONDS}`], { detached: true, stdio })
   return helper.pid ?? null
 }

@@ -19,17 +19,17 @@ const code = (round: number): number => round % 100
 /** A caller that asks until it knows the end of its command, as a server does. */
 async function follow(way: () => KeeperClient, key: string, round: number, file: string): Promise<'ended' | 'lost'> {
   const script = `echo ${key} >> "$0"; i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); echo ${key} $i; [ $((i % 50)) = 0 ] && sleep 0.05; done; exit ${code(round)}`
-  let got = ''
+  let stdout = ''
   for (;;) {
     try {
       const stream = await way().open(
         'exec',
-        execInput(key, ['sh', '-c', script, file], { from: { stdout: got.length, stderr: 0 } }),
+        execInput(key, ['sh', '-c', script, file], { from: { stdout: stdout.length, stderr: 0 } }),
       )
       for await (const incoming of stream)
         if (incoming.type === 'bytes' && incoming.channel === CHANNEL.stdout) {
-          assert.equal(incoming.offset, got.length, `${key}: output follows`)
-          got += Buffer.from(incoming.bytes).toString()
+          assert.equal(incoming.offset, stdout.length, `${key}: output follows`)
+          stdout += Buffer.from(incoming.bytes).toString()
         }
       const end = await stream.output
       assert.deepEqual(
@@ -37,7 +37,7 @@ async function follow(way: () => KeeperClient, key: string, round: number, file:
         [code(round), null, false, output(key).length],
       )
       // Its output may be gone with a keeper; its end never is.
-      assert.ok(output(key).startsWith(got))
+      assert.ok(output(key).startsWith(stdout))
       return 'ended'
     } catch (error) {
       if (error instanceof Refusal && error.code === 'interrupted') return 'lost'
@@ -49,7 +49,7 @@ async function follow(way: () => KeeperClient, key: string, round: number, file:
 /** Draws all over the screen, and never stops. */
 const draws = String.raw`i=0; while :; do i=$((i+1)); printf '\033[%d;%dH\033[3%dm%s\033[K' $((i % 24 + 1)) $((i * 7 % 70 + 1)) $((i % 8)) "step $i"; [ $((i % 37)) = 0 ] && printf '\033[5;20r\033[20;1H\n\n\033[r\0337'; [ $((i % 101)) = 0 ] && printf '\033[?1049h\033[2J'; [ $((i % 101)) = 50 ] && printf '\033[?1049l'; [ $((i % 20)) = 0 ] && sleep 0.01; done`
 
-const seen = (viewer: { screen: Viewer['screen'] }): string[] => linesOf(viewer.screen)
+const linesShown = (viewer: { screen: Viewer['screen'] }): string[] => linesOf(viewer.screen)
 
 test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep exit codes and screens correct and run nothing twice`, async (context) => {
   await using keeper = await startKeeper()
@@ -108,7 +108,7 @@ test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep e
       await last.ended
       // The screen on disk is up to two seconds old, and may be newer than the received output.
       if (last.offset <= whole.length) {
-        assert.deepEqual(seen(last), screenAt(last.offset))
+        assert.deepEqual(linesShown(last), screenAt(last.offset))
         counts.screens++
       }
       await call(client, 'terminal.close', { terminal_id: terminal, signal: null })
@@ -121,12 +121,12 @@ test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep e
       async () => joined.snapshots,
       (snapshots) => snapshots === 1,
     )
-    const drawn = joined.atSnapshot!
+    const snapshot = joined.atSnapshot!
     await until(
       async () => whole.length,
-      (length) => length >= drawn.at,
+      (length) => length >= snapshot.at,
     )
-    assert.deepEqual(drawn.lines, screenAt(drawn.at))
+    assert.deepEqual(snapshot.lines, screenAt(snapshot.at))
     counts.screens++
     joined.stream.reset('seen')
     await joined.ended

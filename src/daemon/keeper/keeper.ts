@@ -21,14 +21,14 @@ export const KEEPER_OPERATIONS = [
 export type KeeperOperation = (typeof KEEPER_OPERATIONS)[number]
 
 /** One user's terminals and commands. */
-export interface Kept {
+export interface Sessions {
   execs: Execs
   terminals: Terminals
 }
 
 /** Runs an operation. The daemon has already validated the input and checked permissions. */
 export async function answer(
-  { execs, terminals }: Kept,
+  { execs, terminals }: Sessions,
   op: string,
   input: unknown,
   stream: Stream,

@@ -11,8 +11,8 @@ const LONGEST = 107
 /** Created for its owner only. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const found = lstatSync(folder)
-  if (!found.isDirectory() || found.uid !== userInfo().uid) throw new Error(`${folder} belongs to somebody else`)
+  const stats = lstatSync(folder)
+  if (!stats.isDirectory() || stats.uid !== userInfo().uid) throw new Error(`${folder} belongs to somebody else`)
   chmodSync(folder, 0o700)
 }
 

@@ -54,12 +54,12 @@ export class Ring {
     let size = this.#buffer.length
     while (size < needed && size < this.capacity) size = Math.min(this.capacity, size * 2)
     if (size === this.#buffer.length) return
-    const kept = this.read(this.#start, this.#end - this.#start)
+    const content = this.read(this.#start, this.#end - this.#start)
     this.#buffer = Buffer.allocUnsafeSlow(size)
     const at = this.#start % size
-    const first = Math.min(kept.length, size - at)
-    kept.copy(this.#buffer, at, 0, first)
-    kept.copy(this.#buffer, 0, first)
+    const first = Math.min(content.length, size - at)
+    content.copy(this.#buffer, at, 0, first)
+    content.copy(this.#buffer, 0, first)
   }
 }
 

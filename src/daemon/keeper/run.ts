@@ -6,7 +6,7 @@ import { overSocket } from '#daemon-protocol/over-socket.ts'
 import { forKeeper } from '../environment.ts'
 import { Execs } from './execs/execs.ts'
 import { handOver, readState, SCHEMA, type Carried } from './hand-over.ts'
-import { answer, type Kept } from './keeper.ts'
+import { answer, type Sessions } from './keeper.ts'
 import { addressOf, makeFolder, noteAddress, socketPath, takePlace } from './place.ts'
 import { loadAddon } from './processes/addon.ts'
 import { signalTree } from './processes/tree.ts'
@@ -53,15 +53,15 @@ export async function runKeeper(args: readonly string[]): Promise<void> {
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
   const carried = args.includes('--resume') ? resume(folder, addon) : null
-  const kept: Kept = {
+  const sessions: Sessions = {
     execs: new Execs(folder, carried?.execs),
     terminals: new Terminals(join(folder, 'terminals'), addon, carried?.terminals),
   }
   const identity = { keeper_id: carried?.keeper_id ?? randomUUID(), generation: carried?.generation ?? 0 }
-  process.on('SIGTERM', () => void stop(kept))
-  const replace = (command: readonly string[]): Promise<never> => handOver(kept, folder, command, identity)
-  const server = await listen(folder, (socket) => serve(socket, kept, identity, replace))
-  endWhenIdle(kept, server, Number(option('--idle-ms') ?? IDLE_MS))
+  process.on('SIGTERM', () => void stop(sessions))
+  const replace = (command: readonly string[]): Promise<never> => handOver(sessions, folder, command, identity)
+  const server = await listen(folder, (socket) => serve(socket, sessions, identity, replace))
+  endWhenIdle(sessions, server, Number(option('--idle-ms') ?? IDLE_MS))
 }
 
 function probe(schema: number, addon: string | undefined): void {
@@ -97,7 +97,7 @@ async function listen(folder: string, take: (socket: Socket) => void): Promise<S
 
 function serve(
   socket: Socket,
-  kept: Kept,
+  kept: Sessions,
   identity: { keeper_id: string; generation: number },
   replace: (command: readonly string[]) => Promise<never>,
 ): void {
@@ -108,7 +108,7 @@ function serve(
       op === 'keeper.replace'
         ? replace((input as { command: string[] }).command)
         : answer(kept, op, input, stream, signal),
-    onFault: (error, asked) => console.error(new Date().toISOString(), asked?.op ?? 'the link', error),
+    onFault: (error, request) => console.error(new Date().toISOString(), request?.op ?? 'the link', error),
   })
   const hello: KeeperHello = { protocol: KEEPER_PROTOCOL, ...identity, pid: process.pid }
   mux.hello(hello)
@@ -120,7 +120,7 @@ function surround(environment: Record<string, string>): void {
   Object.assign(process.env, forKeeper(environment))
 }
 
-function endWhenIdle({ execs, terminals }: Kept, server: Server, idleMs: number): void {
+function endWhenIdle({ execs, terminals }: Sessions, server: Server, idleMs: number): void {
   if (idleMs === 0) return
   let since = performance.now()
   setInterval(
@@ -134,7 +134,7 @@ function endWhenIdle({ execs, terminals }: Kept, server: Server, idleMs: number)
 }
 
 /** Hangs up all terminals and commands, as a shutdown does. */
-async function stop({ execs, terminals }: Kept): Promise<void> {
+async function stop({ execs, terminals }: Sessions): Promise<void> {
   for (const { parts, end } of execs.all()) if (end === null) signalTree(parts.trace, 'SIGTERM')
   const open = terminals.list().terminals.filter(({ status }) => status === 'open')
   await Promise.race([

@@ -37,11 +37,11 @@ export async function downloadRelease(
   await mkdir(versions, { recursive: true, mode: 0o700 })
   const making = await mkdtemp(join(versions, 'new-'))
   try {
-    let left = offer.size
+    let bytesLeft = offer.size
     for (const { sha256, name } of rows) {
       await using file = await open(join(making, name), 'wx', name === 'uk.mjs' ? 0o600 : 0o700)
-      for await (const part of receive(origin, sha256, left, signal)) {
-        left -= part.length
+      for await (const part of receive(origin, sha256, bytesLeft, signal)) {
+        bytesLeft -= part.length
         await file.writeFile(part)
       }
       await file.sync()
@@ -92,8 +92,8 @@ async function* receive(origin: string, sha256: string, most: number, signal: Ab
 function ask(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
   return new Promise((resolve, reject) => {
-    const asked = request(url, { signal, timeout: SILENT_MS })
-    asked.once('timeout', () => asked.destroy(new Error(`${url.origin} was silent for too long`)))
-    asked.once('response', resolve).once('error', reject).end()
+    const outgoing = request(url, { signal, timeout: SILENT_MS })
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`${url.origin} was silent for too long`)))
+    outgoing.once('response', resolve).once('error', reject).end()
   })
 }

@@ -49,11 +49,11 @@ test("daemons of one server share a program, and a daemon of another server can'
 test('when daemons of two servers start at once, those of one server get the place', async () => {
   for (let round = 0; round < 10; round++) {
     using all = room()
-    const came = await Promise.allSettled(
+    const claims = await Promise.allSettled(
       Array.from({ length: 8 }, (_, at) => claimPlace(all.place, all.daemon(String(at)), at % 2 === 0 ? A : B)),
     )
-    const there = new Set(came.flatMap(({ status }, at) => (status === 'fulfilled' ? [at % 2] : [])))
-    assert.equal(there.size, 1)
-    assert.equal(came.filter(({ status }) => status === 'fulfilled').length, 4)
+    const winners = new Set(claims.flatMap(({ status }, at) => (status === 'fulfilled' ? [at % 2] : [])))
+    assert.equal(winners.size, 1)
+    assert.equal(claims.filter(({ status }) => status === 'fulfilled').length, 4)
   }
 })

@@ -44,7 +44,7 @@ export async function checkVersion(version: Version, signal: AbortSignal): Promi
 export async function tryOut(version: Version, words: readonly string[], signal: AbortSignal): Promise<string | null> {
   const args = [...programOf(version), 'run', '--trial', ...words]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: environment() })
-  const ended = new Promise<string>((resolve) => {
+  const exit = new Promise<string>((resolve) => {
     child.once('exit', (code, by) => resolve(`it exited with ${by ?? `code ${code}`}`))
     child.once('error', (error) => resolve(error.message))
   })
@@ -52,17 +52,17 @@ export async function tryOut(version: Version, words: readonly string[], signal:
   const after = (ms: number, what: string | null): Promise<string | null> =>
     new Promise((resolve) => (timer = setTimeout(resolve, ms, what)))
   const linked = new Promise<'linked'>((resolve) => child.once('message', () => resolve('linked')))
-  const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
+  const abort = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
   try {
-    const begun = await Promise.race([linked, ended, stopped, after(LINKED_MS, "it didn't connect within 30 s")])
+    const start = await Promise.race([linked, exit, abort, after(LINKED_MS, "it didn't connect within 30 s")])
     clearTimeout(timer)
-    if (begun !== 'linked') return begun
-    return await Promise.race([ended.then((how) => `${how} soon after it was linked`), stopped, after(STANDS_MS, null)])
+    if (start !== 'linked') return start
+    return await Promise.race([exit.then((how) => `${how} soon after it was linked`), abort, after(STANDS_MS, null)])
   } finally {
     clearTimeout(timer)
     child.kill('SIGTERM')
     const late = setTimeout(() => child.kill('SIGKILL'), ENDS_MS)
-    await ended
+    await exit
     clearTimeout(late)
   }
 }

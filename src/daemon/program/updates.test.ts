@@ -15,10 +15,10 @@ import { type Version, hashOf, readManifest } from './versions.ts'
 /** A compromised server: accepts every machine and offers anything. */
 const me = { id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', credential: `ukm_${'A'.repeat(43)}` }
 const answers = new Map<string, string | ((response: ServerResponse) => void)>()
-const asked: string[] = []
+const requests: string[] = []
 let update: object | null = null
 const http = createServer(({ url }, response) => {
-  asked.push(url!)
+  requests.push(url!)
   const answer = answers.get(url!)
   if (answer === undefined) response.writeHead(404).end()
   else if (typeof answer === 'string') response.end(answer)
@@ -105,12 +105,12 @@ test('an endless download is abandoned, and a daemon that stops meanwhile stops'
   await says(daemon, /larger than announced/)
   assert.ok(sent < 20_000_000, `${sent}`)
   answers.set(at(hash), () => {})
-  asked.length = 0
+  requests.length = 0
   await using another = daemonHome()
   {
     await using _silent = await offered(another, { version: '9', sha256: hashOf(manifest), size: 1_000_000 })
     await until(
-      async () => asked,
+      async () => requests,
       (paths) => paths.includes(at(hash)),
     )
   }
@@ -118,11 +118,11 @@ test('an endless download is abandoned, and a daemon that stops meanwhile stops'
 })
 
 test("a server without permission to run commands can't update the daemon", async () => {
-  asked.length = 0
+  requests.length = 0
   await using home = daemonHome()
   await using daemon = await offered(home, { version: '9', sha256: 'd'.repeat(64), size: 10 }, ['fs_read'])
   await says(daemon, /connected to/)
-  assert.deepEqual([asked, existsSync(join(home.folder, 'place/failed.json'))], [[], false])
+  assert.deepEqual([requests, existsSync(join(home.folder, 'place/failed.json'))], [[], false])
 })
 
 test('updates are on where commands or terminals are allowed, and otherwise as the owner chose', () => {

@@ -39,7 +39,7 @@ export function readManifest(text: string): ManifestRow[] | null {
     .split('\n')
     .slice(0, -1)
     .map((line) => /^([0-9a-f]{64}) {2}(.+)$/.exec(line))
-    .map((found) => ({ sha256: found?.[1] ?? '', name: (found?.[2] ?? '') as ManifestRow['name'] }))
+    .map((match) => ({ sha256: match?.[1] ?? '', name: (match?.[2] ?? '') as ManifestRow['name'] }))
   const names = rows.map(({ name }) => name)
   const fits =
     text.endsWith('\n') &&
@@ -88,11 +88,13 @@ const ABANDONED_MS = 3_600_000
 /** Removes all but this and the newest few versions, and unfinished downloads. */
 export async function forgetOthers({ place, release }: Version): Promise<void> {
   const versions = join(place, 'versions')
-  const found = await Promise.all(
+  const versionsByAge = await Promise.all(
     (await readdir(versions)).map(async (name) => ({ name, at: (await stat(join(versions, name))).mtimeMs })),
   )
-  const others = found.filter(({ name }) => RELEASE.test(name) && name !== release).toSorted((a, b) => b.at - a.at)
-  const unfinished = found.filter(({ name, at }) => !RELEASE.test(name) && at < Date.now() - ABANDONED_MS)
+  const others = versionsByAge
+    .filter(({ name }) => RELEASE.test(name) && name !== release)
+    .toSorted((a, b) => b.at - a.at)
+  const unfinished = versionsByAge.filter(({ name, at }) => !RELEASE.test(name) && at < Date.now() - ABANDONED_MS)
   for (const { name } of [...others.slice(KEPT - 1), ...unfinished])
     await rm(join(versions, name), { recursive: true, force: true })
 }

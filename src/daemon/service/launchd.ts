@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { type Installed, nameFor } from './names.ts'
-import { type ServiceManager, type ServiceParts, must, tell } from './service.ts'
+import { type ServiceManager, type ServiceParts, runOrFail, runCommand } from './service.ts'
 
 const labelled = (name: string): string => (name === '' ? 'ukiyo.computer' : `ukiyo.computer.${name}`)
 const AGENT = /^ukiyo\.computer(?:\.([a-z0-9-]+))?\.plist$/
@@ -59,34 +59,34 @@ export function launchd(state: string): ServiceManager {
     )
   }
   async function own(): Promise<string | null> {
-    const found = (await installed()).find((one) => one.folder === state)
-    return found ? labelled(found.name) : null
+    const service = (await installed()).find((one) => one.folder === state)
+    return service ? labelled(service.name) : null
   }
 
   return {
     name: 'launchd',
-    check: () => must('launchctl', 'print', domain),
+    check: () => runOrFail('launchctl', 'print', domain),
     async install(computer, parts) {
       await mkdir(folder, { recursive: true })
       const label = labelled(nameFor(state, computer, await installed()))
       await writeFile(fileOf(label), agentOf(parts, label))
       // `bootout` fails if the agent isn't loaded, which is fine.
-      await tell('launchctl', 'bootout', `${domain}/${label}`)
-      await must('launchctl', 'bootstrap', domain, fileOf(label))
+      await runCommand('launchctl', 'bootout', `${domain}/${label}`)
+      await runOrFail('launchctl', 'bootstrap', domain, fileOf(label))
       return [`Installed the launchd agent ${label}. It starts when you log in.`]
     },
     async uninstall() {
       const label = await own()
       if (label === null) return false
-      await tell('launchctl', 'bootout', `${domain}/${label}`)
+      await runCommand('launchctl', 'bootout', `${domain}/${label}`)
       await rm(fileOf(label), { force: true })
       return true
     },
     async status() {
       const label = await own()
       if (label === null) return null
-      const { ok, said } = await tell('launchctl', 'print', `${domain}/${label}`)
-      return { name: label, state: ok ? (/state = (\S+)/.exec(said)?.[1] ?? 'loaded') : 'not loaded' }
+      const { ok, output } = await runCommand('launchctl', 'print', `${domain}/${label}`)
+      return { name: label, state: ok ? (/state = (\S+)/.exec(output)?.[1] ?? 'loaded') : 'not loaded' }
     },
   }
 }

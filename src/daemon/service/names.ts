@@ -19,11 +19,11 @@ export function nameFor(folder: string, computer: string, installed: readonly In
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, LONGEST)
     .replaceAll(/^-+|-+$/g, '')
-  const wanted = first === '' ? 'machine' : first
-  const taken = new Set(installed.map(({ name }) => name))
+  const base = first === '' ? 'machine' : first
+  const names = new Set(installed.map(({ name }) => name))
   for (let n = 1; ; n++) {
-    const name = n === 1 ? wanted : `${wanted}-${n}`
-    if (!taken.has(name)) return name
+    const name = n === 1 ? base : `${base}-${n}`
+    if (!names.has(name)) return name
   }
 }
 

@@ -38,11 +38,11 @@ test('the units are valid for systemd and quote every argument', needs(analyze, 
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
   const units = unitsOf({ ...parts, daemon: [program, ...parts.daemon], keeper: [program, ...parts.keeper] })
   for (const [name, text] of Object.entries(units)) writeFileSync(join(folder.path, name), text)
-  const said = execFileSync('sh', ['-c', 'systemd-analyze verify --user ./*.service 2>&1; exit 0'], {
+  const output = execFileSync('sh', ['-c', 'systemd-analyze verify --user ./*.service 2>&1; exit 0'], {
     cwd: folder.path,
     env: { PATH: WITH_NODE, HOME: folder.path, XDG_RUNTIME_DIR: folder.path },
   })
-  assert.equal(String(said), '')
+  assert.equal(String(output), '')
   const [daemon, keeper] = Object.values(units)
   assert.deepEqual(wordsOf(daemon!), [program, ...parts.daemon, '--keeper-unit', 'ukiyo-keeper.service'])
   assert.deepEqual(wordsOf(keeper!), [program, ...parts.keeper, '--idle-ms', '0'])
@@ -108,17 +108,17 @@ if (words.includes('start')) {
 test('killing the daemon’s service with all its processes stops no shell, because the keeper has a separate service', async () => {
   using tools = temporaryDir('systemd-')
   await using box = machine(`${tools.path}:${WITH_NODE}`)
-  const told = fakeSystemd(box, tools.path)
-  const made = await box.install(server.origin, alice, ['--allow', 'exec,terminal'])
-  assert.equal(made.code, 0, made.output)
+  const commands = fakeSystemd(box, tools.path)
+  const result = await box.install(server.origin, alice, ['--allow', 'exec,terminal'])
+  assert.equal(result.code, 0, result.output)
   assert.match(
-    made.output,
+    result.output,
     /stops when you log out, since `loginctl enable-linger` failed \(Could not enable linger: Access denied\)/,
   )
   const { name } = (await alice.get(`/computers/${box.computerId()}`)).body.data
   const daemonUnit = `ukiyo-computer-${nameFor('', name, [])}.service`
   const keeperUnit = `ukiyo-keeper-${nameFor('', name, [])}.service`
-  assert.deepEqual(told(), [
+  assert.deepEqual(commands(), [
     '--user show-environment',
     '--user show-environment',
     '--user daemon-reload',
@@ -146,7 +146,7 @@ test('killing the daemon’s service with all its processes stops no shell, beca
     return daemon
   }
   const daemon = await begin()
-  assert.ok(told().includes(`--user start --no-block ${keeperUnit}`))
+  assert.ok(commands().includes(`--user start --no-block ${keeperUnit}`))
   const terminal = async (input: object) =>
     (await alice.post(`/computers/${box.computerId()}/terminal`, input)).body.data
   const { terminal_id } = await terminal({ action: 'open', argv: ['sh', '-i'] })
@@ -175,10 +175,10 @@ test('killing the daemon’s service with all its processes stops no shell, beca
   assert.equal(box.pid(), null)
   assert.deepEqual(JSON.parse((await box.uk('computer', 'status', '--json')).output).allows, ['exec'])
 
-  const before = told().length
-  const gone = await box.uk('computer', 'uninstall')
-  assert.equal(gone.code, 0, gone.output)
-  assert.deepEqual(told().slice(before), [
+  const before = commands().length
+  const removal = await box.uk('computer', 'uninstall')
+  assert.equal(removal.code, 0, removal.output)
+  assert.deepEqual(commands().slice(before), [
     `--user disable --now ${daemonUnit}`,
     `--user stop ${keeperUnit}`,
     '--user daemon-reload',
@@ -194,9 +194,9 @@ test('without systemd, the command reports that and writes nothing', async () =>
     mode: 0o755,
   })
   await using box = machine(`${tools.path}:${WITH_NODE}`)
-  const made = await box.install(server.origin, alice)
-  assert.match(made.output, /is running \(process \d+\) and connected/)
-  const { code, output: said } = await box.uk('computer', 'install')
+  const result = await box.install(server.origin, alice)
+  assert.match(result.output, /is running \(process \d+\) and connected/)
+  const { code, output } = await box.uk('computer', 'install')
   assert.equal(code, 1)
   assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)

@@ -24,25 +24,25 @@ export interface ServiceManager {
   status(): Promise<{ name: string; state: string } | null>
 }
 
-export interface Told {
+export interface CommandResult {
   ok: boolean
-  said: string
+  output: string
 }
 
-export async function tell(program: string, ...args: string[]): Promise<Told> {
+export async function runCommand(program: string, ...args: string[]): Promise<CommandResult> {
   try {
     const { stdout } = await promisify(execFile)(program, args, { timeout: 30_000 })
-    return { ok: true, said: stdout.trim() }
+    return { ok: true, output: stdout.trim() }
   } catch (error) {
     const { stderr = '', stdout = '', message } = error as Error & { stderr?: string; stdout?: string }
-    return { ok: false, said: stdout.trim() || stderr.trim().split('\n')[0] || message }
+    return { ok: false, output: stdout.trim() || stderr.trim().split('\n')[0] || message }
   }
 }
 
-/** Like `tell`, but throws if the program fails. */
-export async function must(program: string, ...args: string[]): Promise<void> {
-  const { ok, said } = await tell(program, ...args)
-  if (!ok) throw new DaemonFault('failure', `\`${[program, ...args].join(' ')}\` failed: ${said}`, WITHOUT)
+/** Like `runCommand`, but throws if the program fails. */
+export async function runOrFail(program: string, ...args: string[]): Promise<void> {
+  const { ok, output } = await runCommand(program, ...args)
+  if (!ok) throw new DaemonFault('failure', `\`${[program, ...args].join(' ')}\` failed: ${output}`, WITHOUT)
 }
 
 export const WITHOUT = 'To run the daemon without a service: `uk computer run --detach`.'

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { DaemonFault } from '../state.ts'
 import { type Installed, nameFor } from './names.ts'
-import { type ServiceManager, type ServiceParts, WITHOUT, must, tell } from './service.ts'
+import { type ServiceManager, type ServiceParts, WITHOUT, runOrFail, runCommand } from './service.ts'
 
 interface Units {
   daemon: string
@@ -102,47 +102,52 @@ export function systemd(env: Readonly<Record<string, string | undefined>>, state
     )
   }
   async function own(): Promise<Units | null> {
-    const found = (await installed()).find((one) => one.folder === state)
-    return found ? unitsNamed(found.name) : null
+    const service = (await installed()).find((one) => one.folder === state)
+    return service ? unitsNamed(service.name) : null
   }
 
   return {
     name: 'systemd',
 
     async check() {
-      const { ok, said } = await tell('systemctl', '--user', 'show-environment')
-      if (!ok) throw new DaemonFault('failure', `systemd isn't available for this user: ${said}.`, WITHOUT)
+      const { ok, output } = await runCommand('systemctl', '--user', 'show-environment')
+      if (!ok) throw new DaemonFault('failure', `systemd isn't available for this user: ${output}.`, WITHOUT)
     },
 
     async install(computer, parts) {
       await mkdir(folder, { recursive: true })
       const names = unitsNamed(nameFor(state, computer, await installed()))
       for (const [name, text] of Object.entries(unitsOf(parts, names))) await writeFile(join(folder, name), text)
-      await must('systemctl', '--user', 'daemon-reload')
-      await must('systemctl', '--user', 'enable', names.daemon)
-      await must('systemctl', '--user', 'restart', names.daemon)
-      const lingers = await tell('loginctl', 'enable-linger')
+      await runOrFail('systemctl', '--user', 'daemon-reload')
+      await runOrFail('systemctl', '--user', 'enable', names.daemon)
+      await runOrFail('systemctl', '--user', 'restart', names.daemon)
+      const lingers = await runCommand('loginctl', 'enable-linger')
       return [
         `Installed the service ${names.daemon}. Logs: \`journalctl --user -u ${names.daemon}\``,
         lingers.ok
           ? 'It starts with the machine and keeps running when you log out.'
-          : `It starts when you log in and stops when you log out, since \`loginctl enable-linger\` failed (${lingers.said}).`,
+          : `It starts when you log in and stops when you log out, since \`loginctl enable-linger\` failed (${lingers.output}).`,
       ]
     },
 
     async uninstall() {
       const names = await own()
       if (names === null) return false
-      await must('systemctl', '--user', 'disable', '--now', names.daemon)
-      await must('systemctl', '--user', 'stop', names.keeper)
+      await runOrFail('systemctl', '--user', 'disable', '--now', names.daemon)
+      await runOrFail('systemctl', '--user', 'stop', names.keeper)
       for (const name of Object.values(names)) await rm(join(folder, name), { force: true })
-      await must('systemctl', '--user', 'daemon-reload')
+      await runOrFail('systemctl', '--user', 'daemon-reload')
       return true
     },
 
     async status() {
       const names = await own()
-      return names && { name: names.daemon, state: (await tell('systemctl', '--user', 'is-active', names.daemon)).said }
+      return (
+        names && {
+          name: names.daemon,
+          state: (await runCommand('systemctl', '--user', 'is-active', names.daemon)).output,
+        }
+      )
     },
   }
 }

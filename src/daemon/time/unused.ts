@@ -16,7 +16,7 @@ export interface Clock {
 
 export const machineClock = (): Clock => ({ boot: bootId(), ms: uptimeMs() })
 
-const Kept = z.object({
+const StoredRecord = z.object({
   boot: z.string().nullable(),
   /** The time of the last measurement. */
   ms: z.number(),
@@ -27,30 +27,30 @@ const Kept = z.object({
  * Records the current items, each with a fingerprint that changes on use. Returns for how many milliseconds each
  * has been unchanged, not counting time the machine was off. `file` stores the state between calls.
  */
-export async function leftFor(
+export async function measureUnused(
   file: string,
   things: ReadonlyMap<string, string>,
   { boot, ms }: Clock = machineClock(),
 ): Promise<Map<string, number>> {
-  const before = await read(file)
+  const before = await readRecord(file)
   const passed = before !== null && before.boot === boot ? Math.max(0, ms - before.ms) : 0
-  const left = new Map(
+  const unusedMs = new Map(
     [...things].map(([name, words]) => {
-      const known = before?.things[name]
-      return [name, known?.words === words ? known.ms + passed : 0]
+      const entry = before?.things[name]
+      return [name, entry?.words === words ? entry.ms + passed : 0]
     }),
   )
-  const kept = [...things].map(([name, words]) => [name, { words, ms: left.get(name)! }])
+  const entries = [...things].map(([name, words]) => [name, { words, ms: unusedMs.get(name)! }])
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.next`, JSON.stringify({ boot, ms, things: Object.fromEntries(kept) }), { mode: 0o600 })
+  await writeFile(`${file}.next`, JSON.stringify({ boot, ms, things: Object.fromEntries(entries) }), { mode: 0o600 })
   await rename(`${file}.next`, file)
-  return left
+  return unusedMs
 }
 
 /** An unreadable file restarts the measurement, so items are kept longer. */
-async function read(file: string): Promise<z.infer<typeof Kept> | null> {
+async function readRecord(file: string): Promise<z.infer<typeof StoredRecord> | null> {
   try {
-    return Kept.parse(JSON.parse(await readFile(file, 'utf8')))
+    return StoredRecord.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch {
     return null
   }

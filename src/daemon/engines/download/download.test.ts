@@ -47,7 +47,7 @@ const cutAfter = (part: string, bytes: number, tag: { etag?: string }) => (_: un
   ).finally(() => response.destroy())
 }
 /** A part of which so many bytes have come. */
-async function begun(bytes = 40_000): Promise<string> {
+async function startPart(bytes = 40_000): Promise<string> {
   const part = fresh()
   server.next.push(cutAfter(part, bytes, { etag }))
   await assert.rejects(fetchTo(part), (error: unknown) => error instanceof DownloadCut && error.bytes === bytes)
@@ -57,11 +57,11 @@ async function begun(bytes = 40_000): Promise<string> {
 }
 
 test('an interrupted download resumes after the received bytes', async () => {
-  const part = await begun()
-  const told: number[] = []
-  await fetchTo(part, { progress: (completed) => told.push(completed) })
+  const part = await startPart()
+  const progress: number[] = []
+  await fetchTo(part, { progress: (completed) => progress.push(completed) })
   assert.deepEqual(server.ranges, ['bytes=40000-'])
-  assert.ok(told[0]! > 40_000)
+  assert.ok(progress[0]! > 40_000)
   whole(part)
   // All of it is here: asked again, nothing comes.
   await fetchTo(part)
@@ -90,7 +90,7 @@ test('bytes of different content are never combined', async () => {
     'nothing to send': (response) => void response.writeHead(416, { 'content-range': 'bytes */30000' }).end(),
   }
   for (const [name, answer] of Object.entries(answers)) {
-    const part = await begun()
+    const part = await startPart()
     server.next.push((_, response) => answer(response))
     await fetchTo(part)
     assert.ok(readFileSync(part).equals(file), name)
@@ -98,7 +98,7 @@ test('bytes of different content are never combined', async () => {
 })
 
 test('a temporary server error loses no received bytes', async () => {
-  const part = await begun()
+  const part = await startPart()
   server.next.push((_, response) => void response.writeHead(503).end())
   await assert.rejects(fetchTo(part), { code: 'upstream_error', message: /503/ })
   assert.equal(statSync(part).size, 40_000)
@@ -158,13 +158,13 @@ test('an endless response is aborted immediately and its bytes are kept', async 
     const timer = setInterval(() => response.write(file.subarray(0, 1_000)), 5)
     response.once('close', () => clearInterval(timer))
   })
-  const left = server.left
+  const disconnect = server.left
   const fetching = fetchTo(part, {
     signal: leaving.signal,
     progress: (bytes) => bytes > 5_000 && leaving.abort(new Error('left')),
   })
   await assert.rejects(fetching, /left/)
-  while (server.left === left) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (server.left === disconnect) await new Promise((resolve) => setTimeout(resolve, 5))
   assert.ok(statSync(part).size > 5_000)
 })
 

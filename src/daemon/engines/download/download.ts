@@ -37,14 +37,14 @@ const CUT_MS = 500
 /** Retries after each `DownloadCut`, as long as there is progress. */
 export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal): Promise<T> {
   let cuts = 0
-  for (let had = -1; ;) {
+  for (let previous = -1; ;) {
     try {
       return await once()
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof DownloadCut)) throw error
-      cuts = error.bytes > had ? 1 : cuts + 1
-      had = error.bytes
+      cuts = error.bytes > previous ? 1 : cuts + 1
+      previous = error.bytes
       if (cuts >= MOST_CUTS) throw error
       await sleep(CUT_MS * cuts, undefined, { signal })
     }
@@ -52,7 +52,7 @@ export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal
 }
 
 /** Stored beside a partial download, so a retry knows whether the content is still the same. */
-interface Begun {
+interface PartialDownload {
   url: string
   etag: string | null
   total: number | null
@@ -75,27 +75,31 @@ export interface Download {
 export async function download({ url, part, local, progress, signal }: Download): Promise<void> {
   await using file = await open(part, 'a+')
   let at = (await file.stat()).size
-  let begun = at === 0 ? null : await readBegun(part, url)
-  if (begun === null && at > 0) at = await startAgain(file)
-  let response = await follow(new URL(url), begun, at, local, signal)
+  let earlier = at === 0 ? null : await readPartial(part, url)
+  if (earlier === null && at > 0) at = await startAgain(file)
+  let response = await follow(new URL(url), earlier, at, local, signal)
   try {
-    if (response.statusCode === 416 && begun?.total === at) return
-    if (begun !== null && response.statusCode === 200) at = await startAgain(file)
-    else if (begun !== null && [206, 416].includes(response.statusCode ?? 0) && !goesOn(response, begun, at)) {
+    if (response.statusCode === 416 && earlier?.total === at) return
+    if (earlier !== null && response.statusCode === 200) at = await startAgain(file)
+    else if (
+      earlier !== null &&
+      [206, 416].includes(response.statusCode ?? 0) &&
+      !isContinuation(response, earlier, at)
+    ) {
       // Different content, or a different position in it.
       at = await startAgain(file)
-      begun = null
+      earlier = null
       response.destroy()
       response = await follow(new URL(url), null, 0, local, signal)
     }
-    if (response.statusCode !== (begun !== null && at > 0 ? 206 : 200))
+    if (response.statusCode !== (earlier !== null && at > 0 ? 206 : 200))
       refuse('upstream_error', {
         param: 'source',
         message: `The model’s server returned status ${response.statusCode}.`,
       })
     const length = Number(response.headers['content-length'] ?? NaN)
     const total = Number.isFinite(length) ? at + length : null
-    await writeFile(`${part}.json`, JSON.stringify({ url, etag: tagOf(response), total } satisfies Begun))
+    await writeFile(`${part}.json`, JSON.stringify({ url, etag: tagOf(response), total } satisfies PartialDownload))
     await receive(response, file, part, at, total, progress, signal)
   } finally {
     response.destroy()
@@ -103,11 +107,11 @@ export async function download({ url, part, local, progress, signal }: Download)
 }
 
 /** Whether the response continues the download at `at`. */
-function goesOn(response: IncomingMessage, begun: Begun, at: number): boolean {
+function isContinuation(response: IncomingMessage, earlier: PartialDownload, at: number): boolean {
   if (response.statusCode !== 206) return false
   const from = /^bytes (\d+)-/.exec(response.headers['content-range'] ?? '')?.[1]
   const tag = tagOf(response)
-  return Number(from ?? NaN) === at && (tag === null || tag === begun.etag)
+  return Number(from ?? NaN) === at && (tag === null || tag === earlier.etag)
 }
 
 /** A weak tag promises the same meaning, not the same bytes. */
@@ -121,9 +125,9 @@ async function startAgain(file: FileHandle): Promise<number> {
 }
 
 /** Null if the download must start over. */
-async function readBegun(part: string, url: string): Promise<Begun | null> {
-  const begun = JSON.parse(await readFile(`${part}.json`, 'utf8').catch(() => 'null')) as Begun | null
-  return begun?.url === url && begun.etag !== null ? begun : null
+async function readPartial(part: string, url: string): Promise<PartialDownload | null> {
+  const earlier = JSON.parse(await readFile(`${part}.json`, 'utf8').catch(() => 'null')) as PartialDownload | null
+  return earlier?.url === url && earlier.etag !== null ? earlier : null
 }
 
 async function receive(
@@ -204,7 +208,7 @@ export async function dropPart(part: string): Promise<void> {
 
 async function follow(
   url: URL,
-  begun: Begun | null,
+  begun: PartialDownload | null,
   at: number,
   local: readonly string[],
   signal: AbortSignal,

@@ -29,7 +29,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const left = (): string[] => readdirSync(join(folder, 'models')).filter((name) => name.includes('.part'))
+const partialFiles = (): string[] => readdirSync(join(folder, 'models')).filter((name) => name.includes('.part'))
 
 /** Bytes as the server's stream brings them, to which no event matters. */
 const bringing = (...pieces: Buffer[]) =>
@@ -61,21 +61,21 @@ test('an interrupted download keeps its partial file, and a full disk deletes it
   const source = { ...url, url: `${server.origin}/model.gguf` }
   server.next.push(cut, cut, cut)
   await assert.rejects(install(source), (error: unknown) => error instanceof Refusal && error.code === 'upstream_error')
-  assert.equal(left().length, 2, 'the part and what is known of it')
+  assert.equal(partialFiles().length, 2, 'the part and what is known of it')
   server.next.push(announces)
   await assert.rejects(install(source), isFull)
-  assert.deepEqual(left(), [])
+  assert.deepEqual(partialFiles(), [])
 })
 
 test('a download that is too large from the start leaves nothing', async () => {
   server.next.push(announces)
   await assert.rejects(install({ ...url, url: `${server.origin}/fresh.gguf` }), isFull)
-  assert.deepEqual(left(), [])
+  assert.deepEqual(partialFiles(), [])
 })
 
 test('an interrupted transfer from the drive keeps its partial file, and a full disk deletes it', async () => {
   await assert.rejects(install({ ...upload, size: 500 }, bringing(Buffer.alloc(100))))
-  assert.equal(left().length, 1)
+  assert.equal(partialFiles().length, 1)
   await assert.rejects(install({ ...upload, size: HUGE }, bringing(Buffer.alloc(100))), isFull)
-  assert.deepEqual(left(), [])
+  assert.deepEqual(partialFiles(), [])
 })

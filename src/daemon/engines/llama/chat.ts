@@ -71,8 +71,8 @@ async function generate(
       'messages',
       'context_length_exceeded',
     )
-  const asked = request.max_completion_tokens ?? request.max_tokens ?? Infinity
-  const maxTokens = Math.min(asked, sequence.contextSize - prompt)
+  const requestedTokens = request.max_completion_tokens ?? request.max_tokens ?? Infinity
+  const maxTokens = Math.min(requestedTokens, sequence.contextSize - prompt)
   const before = sequence.tokenMeter.usedOutputTokens
   let text = ''
   let reasoning = ''

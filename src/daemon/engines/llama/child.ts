@@ -12,7 +12,7 @@ import { BadRequest, answerSocket, bodyOf, json } from '../answer-socket.ts'
 import type { Binding } from './binding.ts'
 import { type Completed, type Delta, chat } from './chat.ts'
 import { LoadedModels, threads } from './loaded.ts'
-import { ChatRequest, EmbeddingsRequest, read } from './request.ts'
+import { ChatRequest, EmbeddingsRequest, parseBody } from './request.ts'
 
 let models: LoadedModels
 
@@ -55,21 +55,21 @@ async function complete(
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const request = read(ChatRequest, body)
+  const request = parseBody(ChatRequest, body)
   const head = { id: `chatcmpl-${randomUUID().replaceAll('-', '')}`, created: Math.floor(Date.now() / 1000), model }
   if (!request.stream) return json(response, 200, whole(head, await chat(models, path, request, () => {}, signal)))
   const chunk = (choices: object[], more: object = {}): void => {
-    const said = JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })
+    const json = JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })
     if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(`data: ${said}\n\n`)
+    response.write(`data: ${json}\n\n`)
   }
   const choice = (delta: object, finish_reason: string | null = null): object[] => [
     { index: 0, delta, logprobs: null, finish_reason },
   ]
-  let begun = false
+  let isStarted = false
   const begin = (): void => {
-    if (!begun) chunk(choice({ role: 'assistant', content: '' }))
-    begun = true
+    if (!isStarted) chunk(choice({ role: 'assistant', content: '' }))
+    isStarted = true
   }
   const onDelta = (delta: Delta): void => {
     begin()
@@ -95,7 +95,7 @@ function whole(head: object, { text, reasoning, tool_calls, finish_reason, usage
 }
 
 async function embed(path: string, name: string, body: string, response: ServerResponse): Promise<void> {
-  const { input, encoding_format: format } = read(EmbeddingsRequest, body)
+  const { input, encoding_format: format } = parseBody(EmbeddingsRequest, body)
   const texts = [input].flat()
   await models.withEmbedding(path, async (model, context) => {
     let tokens = 0

@@ -22,8 +22,8 @@ const placeIn = (folder: string): string => join(folder, `llama-${LLAMA_VERSION}
 export const installed = (folder: string): Promise<string | null> => installedIn(placeIn(folder), FILE)
 
 export async function install(folder: string, signal: AbortSignal): Promise<string> {
-  const there = await installed(folder)
-  if (there !== null) return there
+  const existing = await installed(folder)
+  if (existing !== null) return existing
   const platform = PLATFORMS[`${process.platform}-${process.arch}`]
   if (platform === undefined)
     refuse('not_supported', { message: `llama.cpp isn’t available for ${process.platform} on ${process.arch}.` })

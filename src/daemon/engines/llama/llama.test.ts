@@ -152,8 +152,8 @@ test('a disconnected caller stops the model, excess callers wait, and a crash fa
   leaving.abort()
   const all = await Promise.all(Array.from({ length: 6 }, () => openai.chat.completions.create(ask)))
   assert.equal(new Set(all.map(({ choices }) => choices[0]!.message.content)).size, 1)
-  const cut = await openai.chat.completions.create({ ...ask, max_tokens: 450, temperature: 2, stream: true })
-  const chunks = cut[Symbol.asyncIterator]()
+  const longStream = await openai.chat.completions.create({ ...ask, max_tokens: 450, temperature: 2, stream: true })
+  const chunks = longStream[Symbol.asyncIterator]()
   await chunks.next()
   await engine.stop()
   await assert.rejects(async () => {

@@ -90,11 +90,11 @@ export class LlamaEngine implements Engine, AsyncDisposable {
   }
 
   async call({ model, path, body, signal }: Call): Promise<Answer> {
-    const found = await this.#store.find(model)
+    const stored = await this.#store.find(model)
     await this.#engine.place()
     if (path === 'audio/transcriptions')
       refuse('invalid_parameter', { param: 'model', message: `${model} is a text model. It doesn’t accept audio.` })
-    const response = await this.#ask(`/${path}`, found.path, model, body, signal)
+    const response = await this.#ask(`/${path}`, stored.path, model, body, signal)
     return {
       status: response.statusCode ?? 500,
       type: response.headers['content-type'] ?? 'application/json',

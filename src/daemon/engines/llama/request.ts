@@ -79,7 +79,7 @@ export const EmbeddingsRequest = z.object({
 })
 
 /** Parses a body. Throws `BadRequest` with the path of the first invalid field. */
-export function read<T extends z.ZodType>(schema: T, body: string): z.output<T> {
+export function parseBody<T extends z.ZodType>(schema: T, body: string): z.output<T> {
   let json: unknown
   try {
     json = JSON.parse(body)
@@ -114,10 +114,10 @@ export function history(messages: ChatRequest['messages']): HistoryItem[] {
           params: parsed(given),
           result: parsed(results.get(id) ?? ''),
         }))
-        const said = [...(message.content ? [message.content] : []), ...calls]
+        const parts = [...(message.content ? [message.content] : []), ...calls]
         const last = items.at(-1)
-        if (last?.type === 'model') last.response.push(...said)
-        else items.push({ type: 'model', response: said })
+        if (last?.type === 'model') last.response.push(...parts)
+        else items.push({ type: 'model', response: parts })
       }
     }
   }

@@ -38,27 +38,27 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
   const idle = setTimeout(() => process.exit(0), IDLE_MS)
 
   answerSocket(socket, async (request, response) => {
-    const given = (name: string): string => decodeURIComponent(String(request.headers[name]))
+    const header = (name: string): string => decodeURIComponent(String(request.headers[name]))
     if (request.url === '/loaded')
       return json(response, 200, { loaded: [...recognizers.keys()], memory_bytes: process.memoryUsage.rss() })
     idle.refresh()
-    const asked = read(await bodyOf(request))
-    const sound = samplesOf(asked.samples)
-    const seconds = sound.length / asked.sample_rate
+    const input = parseRequest(await bodyOf(request))
+    const sound = samplesOf(input.samples)
+    const seconds = sound.length / input.sample_rate
     if (seconds > MOST_SECONDS)
       throw new BadRequest(`A request can contain up to ${MOST_SECONDS} seconds of audio.`, 'samples')
-    const left = new AbortController()
-    response.once('close', () => left.abort())
+    const disconnect = new AbortController()
+    response.once('close', () => disconnect.abort())
     // One at a time: two would share the processor and need twice the memory.
     const mine = turn.then(async () => {
-      if (left.signal.aborted) return
+      if (disconnect.signal.aborted) return
       const recognizer = await load(
-        given('x-model-path'),
-        JSON.parse(given('x-model-files')) as SpeechModel,
-        asked.language,
+        header('x-model-path'),
+        JSON.parse(header('x-model-files')) as SpeechModel,
+        input.language,
       )
       idle.refresh()
-      await recognize(recognizer, { sampleRate: asked.sample_rate, samples: sound, seconds }, response)
+      await recognize(recognizer, { sampleRate: input.sample_rate, samples: sound, seconds }, response)
     })
     turn = mine.catch(() => {})
     await mine
@@ -66,9 +66,9 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
 
   function load(path: string, model: SpeechModel, language: string | null | undefined): Promise<Recognizer> {
     const key = `${path} ${language ?? ''}`
-    const known = recognizers.get(key)
+    const cached = recognizers.get(key)
     recognizers.delete(key)
-    const loading = known ?? binding.OfflineRecognizer.createAsync(configOf(path, model, language ?? null))
+    const loading = cached ?? binding.OfflineRecognizer.createAsync(configOf(path, model, language ?? null))
     recognizers.set(key, loading)
     loading.catch(() => recognizers.delete(key))
     for (const old of [...recognizers.keys()].slice(0, -MOST_MODELS)) recognizers.delete(old)
@@ -83,9 +83,9 @@ async function recognize(
 ): Promise<void> {
   const stream = recognizer.createStream()
   stream.acceptWaveform(sound)
-  const said = await recognizer.decodeAsync(stream)
-  const language = said.lang?.replaceAll(/[<|>]/g, '') || null
-  json(response, 200, { text: said.text.trim(), language, words: wordsOf(said, seconds) })
+  const result = await recognizer.decodeAsync(stream)
+  const language = result.lang?.replaceAll(/[<|>]/g, '') || null
+  json(response, 200, { text: result.text.trim(), language, words: wordsOf(result, seconds) })
 }
 
 /** Kinds that take a language, by option name. */
@@ -104,7 +104,7 @@ const configOf = (path: string, { kind, files, tokens }: SpeechModel, language: 
   },
 })
 
-function read(body: string): z.infer<typeof TranscriptionRequest> {
+function parseRequest(body: string): z.infer<typeof TranscriptionRequest> {
   try {
     return TranscriptionRequest.parse(JSON.parse(body))
   } catch (error) {

@@ -13,8 +13,8 @@ const placeIn = (folder: string): string => join(folder, `sherpa-${SHERPA_VERSIO
 export const installed = (folder: string): Promise<string | null> => installedIn(placeIn(folder), FILE)
 
 export async function install(folder: string, signal: AbortSignal): Promise<string> {
-  const there = await installed(folder)
-  if (there !== null) return there
+  const existing = await installed(folder)
+  if (existing !== null) return existing
   const platform = `${process.platform}-${process.arch}`
   if (!PLATFORMS.has(platform))
     refuse('not_supported', { message: `sherpa-onnx isn’t available for ${process.platform} on ${process.arch}.` })

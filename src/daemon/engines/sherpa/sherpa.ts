@@ -67,16 +67,16 @@ export class SherpaEngine implements Engine, AsyncDisposable {
   }
 
   async call({ model, path, body, signal }: Call): Promise<Answer> {
-    const found = await this.#store.find(model)
-    if (path !== 'audio/transcriptions' || found.speech === null)
+    const stored = await this.#store.find(model)
+    if (path !== 'audio/transcriptions' || stored.speech === null)
       return refuse('invalid_parameter', { param: 'model', message: `${model} supports only transcription.` })
     await this.#engine.place()
     const headers = {
-      'x-model-path': encodeURIComponent(found.path),
-      'x-model-files': encodeURIComponent(JSON.stringify(found.speech)),
+      'x-model-path': encodeURIComponent(stored.path),
+      'x-model-files': encodeURIComponent(JSON.stringify(stored.speech)),
     }
     const response = await this.#engine.process.ask(`/${path}`, headers, body, signal)
-    this.#loaded.add(found.path)
+    this.#loaded.add(stored.path)
     return {
       status: response.statusCode ?? 500,
       type: response.headers['content-type'] ?? 'application/json',

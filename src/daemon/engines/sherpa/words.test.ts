@@ -3,8 +3,12 @@ import { test } from 'node:test'
 import { wordsOf } from './words.ts'
 
 test('tokens become words with their times', () => {
-  const said = { text: 'Hello there', tokens: ['▁Hel', 'lo', ' th', 'ere', '.'], timestamps: [0.2, 0.4, 0.8, 0.9, 1.1] }
-  assert.deepEqual(wordsOf(said, 2), [
+  const recognized = {
+    text: 'Hello there',
+    tokens: ['▁Hel', 'lo', ' th', 'ere', '.'],
+    timestamps: [0.2, 0.4, 0.8, 0.9, 1.1],
+  }
+  assert.deepEqual(wordsOf(recognized, 2), [
     { word: 'Hello', start: 0.2, end: 0.8 },
     { word: 'there.', start: 0.8, end: 2 },
   ])

@@ -37,7 +37,7 @@ const released: [names: string[], type: string | null, kind: string | null, file
 
 for (const [names, type, kind, files] of released)
   test(`${names.join(', ')} of the type ${type} ${kind === null ? 'is not known' : `is ${kind}`}`, async () => {
-    const found = await speechModelIn(names, async () => type)
-    assert.equal(found?.kind ?? null, kind)
-    assert.deepEqual(Object.values(found?.files ?? {}), files)
+    const model = await speechModelIn(names, async () => type)
+    assert.equal(model?.kind ?? null, kind)
+    assert.deepEqual(Object.values(model?.files ?? {}), files)
   })

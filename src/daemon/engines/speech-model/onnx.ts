@@ -13,29 +13,29 @@ const DELIMITED = 2
 export async function onnxMetadata(path: string): Promise<Map<string, string>> {
   await using file = await open(path, 'r')
   const { size } = await file.stat()
-  const found = new Map<string, string>()
+  const metadata = new Map<string, string>()
   for (let at = 0, entries = 0; at < size && entries < MOST_ENTRIES; entries++) {
-    const head = await read(file, at, 20)
+    const head = await readBytes(file, at, 20)
     const tag = varint(head, 0)
     const length = tag && (tag.value & 7) === DELIMITED ? varint(head, tag.next) : null
-    if (tag === null) return found
+    if (tag === null) return metadata
     if (length === null) {
       const end = afterScalar(head, tag)
-      if (end === null) return found
+      if (end === null) return metadata
       at += end
       continue
     }
     const start = at + length.next
     if (tag.value >> 3 === METADATA && length.value <= MOST_ENTRY) {
-      const entry = strings(await read(file, start, length.value))
-      if (entry.has(1)) found.set(entry.get(1)!, entry.get(2) ?? '')
+      const entry = strings(await readBytes(file, start, length.value))
+      if (entry.has(1)) metadata.set(entry.get(1)!, entry.get(2) ?? '')
     }
     at = start + length.value
   }
-  return found
+  return metadata
 }
 
-async function read(file: FileHandle, at: number, length: number): Promise<Buffer> {
+async function readBytes(file: FileHandle, at: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
   return buffer.subarray(0, bytesRead)
 }
@@ -65,13 +65,13 @@ function afterScalar(head: Buffer, { value, next }: { value: number; next: numbe
 
 /** The string fields of a message, by number. */
 function strings(bytes: Buffer): Map<number, string> {
-  const found = new Map<number, string>()
+  const fields = new Map<number, string>()
   for (let at = 0; at < bytes.length;) {
     const tag = varint(bytes, at)
     const length = tag && (tag.value & 7) === DELIMITED ? varint(bytes, tag.next) : null
     if (tag === null || length === null) break
-    found.set(tag.value >> 3, bytes.subarray(length.next, length.next + length.value).toString())
+    fields.set(tag.value >> 3, bytes.subarray(length.next, length.next + length.value).toString())
     at = length.next + length.value
   }
-  return found
+  return fields
 }

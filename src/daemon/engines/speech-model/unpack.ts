@@ -66,7 +66,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
   let bytes = 0
   let unpackedBytes = 0
   const tar = extract()
-  const { input, ended } = await unpacked(path, signal)
+  const { input, ended } = await unpack(path, signal)
   const fed = pipeline(input, tar, { signal })
   fed.catch((error: Error) => tar.destroy(error))
   try {
@@ -101,7 +101,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
 }
 
 /** Decompresses the archive. `ended` resolves if decompression succeeded. */
-async function unpacked(path: string, signal: AbortSignal): Promise<{ input: Readable; ended: Promise<void> }> {
+async function unpack(path: string, signal: AbortSignal): Promise<{ input: Readable; ended: Promise<void> }> {
   const packing = await packingOf(path)
   const file = createReadStream(path)
   if (packing !== 'bzip2') {

@@ -13,8 +13,8 @@ import { brokenRule, foldings } from '#test/drive/windows-paths.ts'
 
 /** The files this process has open below a folder. */
 async function openBelow(root: string): Promise<string[]> {
-  const held = await readdir('/proc/self/fd')
-  const paths = await Promise.all(held.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  const descriptors = await readdir('/proc/self/fd')
+  const paths = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
   return paths.filter((path) => path.startsWith(root))
 }
 

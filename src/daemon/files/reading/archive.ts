@@ -10,7 +10,7 @@ import { type Stream, StreamReset } from '#daemon-protocol/stream.ts'
 import { lookAt } from './true-size.ts'
 import { type Folder, type Roots, openBelow } from '../within.ts'
 
-type Found =
+type ArchiveEntry =
   | { type: 'folder'; name: string; stats: Stats }
   | { type: 'link'; name: string; stats: Stats; target: string }
   | {
@@ -31,7 +31,7 @@ interface Place {
 interface Writer {
   out: Readable
   top: Place
-  add(found: Found): Promise<void>
+  add(entry: ArchiveEntry): Promise<void>
   done(): void
 }
 
@@ -48,8 +48,8 @@ export async function archive(
   signal: AbortSignal,
 ): Promise<number> {
   await using folder = await roots.openFolder(path)
-  const left = new AbortController()
-  const over = AbortSignal.any([signal, left.signal])
+  const disconnect = new AbortController()
+  const over = AbortSignal.any([signal, disconnect.signal])
   const writer = givenUp(format === 'zip' ? zipWriter() : tarWriter(), over)
   const walked = walk(folder, writer.top, writer, over).then(() => writer.done())
   walked.catch((error) => writer.out.destroy(error))
@@ -61,7 +61,7 @@ export async function archive(
     }
   } finally {
     writer.out.destroy()
-    left.abort(new StreamReset('nobody reads on'))
+    disconnect.abort(new StreamReset('nobody reads on'))
     // Closes open files before their folder.
     await walked.catch(() => {})
   }
@@ -74,11 +74,11 @@ const givenUp = ({ out, top, add, done }: Writer, signal: AbortSignal): Writer =
   out,
   top,
   done,
-  add: (found) =>
+  add: (entry) =>
     new Promise((resolve, reject) => {
       const leave = (): void => reject(signal.reason)
       signal.addEventListener('abort', leave, { once: true })
-      add(found)
+      add(entry)
         .then(resolve, reject)
         .finally(() => signal.removeEventListener('abort', leave))
       if (signal.aborted) leave()
@@ -119,8 +119,8 @@ async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer
     const content = whole
       ? Readable.from([whole])
       : file.createReadStream({ autoClose: false, start: 0, end: Math.max(0, size! - 1) })
-    const found = { type: 'file', name, stats, size: whole?.length ?? size!, content } as const
-    await writer.add(found).finally(() => content.destroy())
+    const entry = { type: 'file', name, stats, size: whole?.length ?? size!, content } as const
+    await writer.add(entry).finally(() => content.destroy())
   } finally {
     await file.close()
   }
@@ -170,23 +170,23 @@ function tarWriter(): Writer {
   return {
     out: out as unknown as Readable,
     top: sameNames(''),
-    add: (found) =>
+    add: (item) =>
       new Promise((resolve, reject) => {
-        const { name, stats } = found
+        const { name, stats } = item
         const head = { name, mode: stats.mode & 0o7777, mtime: stats.mtime, uid: stats.uid, gid: stats.gid }
         const after = (error?: unknown): void => (error ? reject(asError(error)) : resolve())
-        if (found.type === 'folder') return void out.entry({ ...head, type: 'directory' }, after)
-        if (found.type === 'link') return void out.entry({ ...head, type: 'symlink', linkname: found.target }, after)
-        const entry = out.entry({ ...head, type: 'file', size: found.size }, after) as unknown as Writable
+        if (item.type === 'folder') return void out.entry({ ...head, type: 'directory' }, after)
+        if (item.type === 'link') return void out.entry({ ...head, type: 'symlink', linkname: item.target }, after)
+        const entry = out.entry({ ...head, type: 'file', size: item.size }, after) as unknown as Writable
         // An archive aborted within a file fails the file's entry too.
         entry.on('error', reject)
-        if (found.size === 0) return void entry.end()
-        let left = found.size
-        found.content.on('data', (piece: Buffer) => void (left -= piece.length))
+        if (item.size === 0) return void entry.end()
+        let remaining = item.size
+        item.content.on('data', (piece: Buffer) => void (remaining -= piece.length))
         // A tar header states the size, so a file that shrank fails the archive.
-        found.content.once('end', () => left > 0 && reject(shrunk(name)))
-        found.content.once('error', reject)
-        found.content.pipe(entry)
+        item.content.once('end', () => remaining > 0 && reject(shrunk(name)))
+        item.content.once('error', reject)
+        item.content.pipe(entry)
       }),
     done: () => out.finalize(),
   }
@@ -197,29 +197,29 @@ function zipWriter(): Writer {
   return {
     out: zip.outputStream as Readable,
     top: portableNames(),
-    add: (found) =>
+    add: (item) =>
       new Promise((resolve, reject) => {
-        const { name, stats } = found
+        const { name, stats } = item
         const head = { mtime: stats.mtime, mode: stats.mode }
-        if (found.type === 'folder') {
+        if (item.type === 'folder') {
           zip.addEmptyDirectory(name, head)
           return resolve()
         }
-        if (found.type === 'link') {
-          zip.addBuffer(Buffer.from(found.target), name, head)
+        if (item.type === 'link') {
+          zip.addBuffer(Buffer.from(item.target), name, head)
           return resolve()
         }
-        found.content.once('error', reject)
-        found.content.once('end', resolve)
+        item.content.once('error', reject)
+        item.content.once('end', resolve)
         // Through a PassThrough, because an empty file emits no byte that would end the stream.
         const content = new PassThrough()
         content.on('error', reject)
         zip.addReadStream(content, name, head)
-        if (found.size === 0) {
+        if (item.size === 0) {
           content.end()
           return resolve()
         }
-        found.content.pipe(content)
+        item.content.pipe(content)
       }),
     done: () => zip.end(),
   }

@@ -100,18 +100,18 @@ async function sendToEnd(
   signal: AbortSignal,
 ): Promise<number> {
   const most = length ?? Infinity
-  let sent = 0
+  let total = 0
   try {
-    while (sent < most) {
+    while (total < most) {
       signal.throwIfAborted()
-      const piece = Buffer.allocUnsafe(Math.min(PIECE, most - sent))
-      const { bytesRead } = await file.read(piece, 0, piece.length, offset + sent)
+      const piece = Buffer.allocUnsafe(Math.min(PIECE, most - total))
+      const { bytesRead } = await file.read(piece, 0, piece.length, offset + total)
       if (bytesRead === 0) break
       await stream.write(piece.subarray(0, bytesRead))
-      sent += bytesRead
+      total += bytesRead
     }
   } catch (error) {
     refuseSystem(error, path)
   }
-  return sent
+  return total
 }

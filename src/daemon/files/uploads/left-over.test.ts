@@ -26,13 +26,13 @@ test('an abandoned upload is removed after seven days of machine time, regardles
   try {
     const begin = (box: Machine, name: string, offset = 0) =>
       upload(box.open, Buffer.from('begun'), { path: join(root, name), key: name, offset, size: 100, complete: false })
-    const named = new Map<string, string>()
+    const partNames = new Map<string, string>()
     {
       await using box = await later()
       for (const name of ['old', 'moved', 'fresh']) {
         const before = new Set(parts())
         await begin(box, name)
-        named.set(
+        partNames.set(
           name,
           parts().find((one) => !before.has(one))!,
         )
@@ -41,12 +41,12 @@ test('an abandoned upload is removed after seven days of machine time, regardles
       // A partial file of another daemon or made by hand.
       writeFileSync(join(root, '.uk-upload-0123456789abcdef.part'), 'not ours')
       mkdirSync(join(root, 'kept'))
-      await rename(join(root, named.get('moved')!), join(root, 'kept', named.get('moved')!))
+      await rename(join(root, partNames.get('moved')!), join(root, 'kept', partNames.get('moved')!))
       // The clock on the wall was years off when they were made, one way and the other.
       for (const [name, years] of [
-        [named.get('old')!, 1],
-        [named.get('fresh')!, -1],
-        [`kept/${named.get('moved')}`, -1],
+        [partNames.get('old')!, 1],
+        [partNames.get('fresh')!, -1],
+        [`kept/${partNames.get('moved')}`, -1],
         ['.uk-upload-0123456789abcdef.part', -1],
       ] as const) {
         const then = Date.now() / 1_000 + years * 365 * 86_400
@@ -68,7 +68,7 @@ test('an abandoned upload is removed after seven days of machine time, regardles
     assert.equal(parts().length, 3, 'six days have passed')
     now = { boot: 'two', ms: 100 + 3 * day }
     await swept()
-    assert.deepEqual(parts().toSorted(), [named.get('fresh'), '.uk-upload-0123456789abcdef.part'].toSorted())
+    assert.deepEqual(parts().toSorted(), [partNames.get('fresh'), '.uk-upload-0123456789abcdef.part'].toSorted())
     assert.deepEqual(
       readdirSync(root)
         .filter((name) => !name.startsWith('.'))
@@ -79,13 +79,13 @@ test('an abandoned upload is removed after seven days of machine time, regardles
     await using again = await later()
     const { offset } = await again.open('fs.upload_offset', { path: join(root, 'fresh'), key: 'fresh' }).output
     assert.equal(offset, 10)
-    const done = await upload(again.open, Buffer.alloc(90), {
+    const result = await upload(again.open, Buffer.alloc(90), {
       path: join(root, 'fresh'),
       key: 'fresh',
       offset: 10,
       size: 100,
     })
-    assert.equal(done.entry!.size_bytes, 100)
+    assert.equal(result.entry!.size_bytes, 100)
   } finally {
     for (const folder of [root, state]) rmSync(folder, { recursive: true, force: true })
   }

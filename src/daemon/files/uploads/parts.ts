@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '#core/errors.ts'
-import { type Clock, leftFor, machineClock } from '../../time/unused.ts'
+import { type Clock, measureUnused, machineClock } from '../../time/unused.ts'
 import { readPath } from '../path.ts'
 import { isWriting } from './under-way.ts'
 import type { Roots } from '../within.ts'
@@ -91,22 +91,22 @@ export function createParts(roots: Roots, folder: string, clock: () => Clock = m
       return (await readFile(`${fileOf(place)}${DONE}`, 'utf8').catch(() => '')) === wordsOf(there)
     },
     async sweep() {
-      const found = new Map<string, { place: string | null; words: string }>()
+      const records = new Map<string, { place: string | null; words: string }>()
       for (const name of await readdir(folder).catch(() => [])) {
         if (name.startsWith(LEFT)) continue
         if (name.endsWith(DONE)) {
-          found.set(name, { place: null, words: await readFile(join(folder, name), 'utf8').catch(() => '') })
+          records.set(name, { place: null, words: await readFile(join(folder, name), 'utf8').catch(() => '') })
           continue
         }
         const place = await readFile(join(folder, name), 'utf8').catch(() => '')
         // An unreadable file waits for the next sweep.
         const words = place === '' ? null : await lookAt(place).catch(() => undefined)
         if (words === null) await rm(join(folder, name), { force: true })
-        else if (words !== undefined) found.set(name, { place, words })
+        else if (words !== undefined) records.set(name, { place, words })
       }
-      const words = new Map([...found].map(([name, one]) => [name, one.words]))
-      for (const [name, ms] of await leftFor(join(folder, LEFT), words, clock())) {
-        const { place } = found.get(name)!
+      const words = new Map([...records].map(([name, one]) => [name, one.words]))
+      for (const [name, ms] of await measureUnused(join(folder, LEFT), words, clock())) {
+        const { place } = records.get(name)!
         if (ms < KEPT_MS || (place !== null && isWriting(place))) continue
         if (place !== null) await remove(place).catch(() => {})
         await rm(join(folder, name), { force: true })

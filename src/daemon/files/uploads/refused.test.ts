@@ -144,13 +144,13 @@ test('dropping an upload waits until its writer has stopped', async (t) => {
   await using box = await machine({ state })
   const about = { path: path(box.root), key: 'k' }
   const stream = box.open('fs.write', { ...about, overwrite: false, offset: 0, size: 400 * KB, complete: true })
-  const written = stream.output.catch(() => 'stopped')
+  const outcome = stream.output.catch(() => 'stopped')
   await stream.write(Buffer.alloc(300 * KB))
   for await (const item of stream) if (item.type === 'event') break
   const drop = () => box.open('fs.upload_drop', about).output
   await assert.rejects(drop(), { code: 'concurrency_limited' })
   assert.equal(partsIn(box.root).length, 1)
   stream.reset('the caller lost the right')
-  assert.deepEqual([await written, await drop()], ['stopped', {}])
+  assert.deepEqual([await outcome, await drop()], ['stopped', {}])
   assert.deepEqual([partsIn(box.root), notesIn(state)], [[], []])
 })

@@ -40,8 +40,8 @@ export async function takeTurnToDrop(part: string): Promise<Disposable> {
 }
 
 function register(part: string, writer: Omit<Writer, 'gone'>): Disposable {
-  const { promise: gone, resolve } = Promise.withResolvers<void>()
-  writers.set(part, { ...writer, gone })
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  writers.set(part, { ...writer, gone: end })
   return {
     [Symbol.dispose]() {
       writers.delete(part)

@@ -22,11 +22,11 @@ export async function uploadOffset(
 ): Promise<Output<'fs.upload_offset'>> {
   const { folder, name } = await roots.openTarget(readPath(path))
   await using _folder = folder
-  const found = await lstat(folder.at(partOf(name, key))).catch(() => null)
-  if (found?.isFile()) return { offset: found.size }
-  const there = await lstat(folder.at(name)).catch(() => null)
-  const became = await parts.became(pathText(below(folder.path, partOf(name, key))), there)
-  return { offset: became ? there!.size : 0 }
+  const partStats = await lstat(folder.at(partOf(name, key))).catch(() => null)
+  if (partStats?.isFile()) return { offset: partStats.size }
+  const target = await lstat(folder.at(name)).catch(() => null)
+  const became = await parts.became(pathText(below(folder.path, partOf(name, key))), target)
+  return { offset: became ? target!.size : 0 }
 }
 
 /** Removes the partial file of an upload after its sender lost permission. */
@@ -60,12 +60,12 @@ export async function write(
   await using _folder = folder
   const place = pathText(below(folder.path, partOf(name, input.key)))
   using _turn = await takeTurn(place, stream, signal)
-  const there = await lstat(folder.at(name)).catch(() => null)
-  if (input.complete && input.offset > 0 && input.offset === there?.size && (await parts.became(place, there)))
-    return { offset: there.size, entry: await entryAt(folder, name) }
+  const target = await lstat(folder.at(name)).catch(() => null)
+  if (input.complete && input.offset > 0 && input.offset === target?.size && (await parts.became(place, target)))
+    return { offset: target.size, entry: await entryAt(folder, name) }
   const part = folder.at(partOf(name, input.key))
   try {
-    checkPlace(there, followed, path, input)
+    checkPlace(target, followed, path, input)
     await parts.note(place)
     const offset = await fill(part, { folder, name, place, parts }, input, stream, signal).catch((error) =>
       refuseMaking(folder, error, path),
@@ -131,8 +131,8 @@ const MOST_SYNC_TELLS = 120
 
 /** Flushes the file to disk, which may take minutes, and reports progress meanwhile. */
 async function sync(file: FileHandle, offset: number, stream: Stream): Promise<void> {
-  let left = MOST_SYNC_TELLS
-  const timer = setInterval(() => left-- > 0 && stream.event({ type: 'offset', offset }), SYNC_TELL_MS)
+  let reportsLeft = MOST_SYNC_TELLS
+  const timer = setInterval(() => reportsLeft-- > 0 && stream.event({ type: 'offset', offset }), SYNC_TELL_MS)
   try {
     await file.sync()
   } finally {
@@ -167,19 +167,19 @@ async function receive(
   stream: Stream,
   signal: AbortSignal,
 ): Promise<number> {
-  const there = (await file.stat()).size
+  const received = (await file.stat()).size
   // An upload that starts at 0 drops remains of an earlier one with its key.
-  if (from === 0 && there > 0) await file.truncate(0)
-  else if (from !== there)
+  if (from === 0 && received > 0) await file.truncate(0)
+  else if (from !== received)
     refuse('stale_update', {
       param: 'offset',
-      message: `The upload must continue at offset ${there}.`,
-      details: { offset: there },
+      message: `The upload must continue at offset ${received}.`,
+      details: { offset: received },
     })
   if (size !== null) await checkRoom(folder, size - from)
   stream.event({ type: 'offset', offset: from })
   let at = from
-  let told = from
+  let reportedAt = from
   try {
     for await (const each of stream) {
       signal.throwIfAborted()
@@ -189,8 +189,8 @@ async function receive(
         refuse('invalid_parameter', { param: 'size', message: `More than the declared ${size} bytes were sent.` })
       await writeWhole(file, each.bytes, at)
       at += each.bytes.length
-      if (at - told < TELL_BYTES) continue
-      told = at
+      if (at - reportedAt < TELL_BYTES) continue
+      reportedAt = at
       stream.event({ type: 'offset', offset: at })
     }
   } catch (error) {
@@ -201,8 +201,8 @@ async function receive(
 }
 
 async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
-  for (let done = 0; done < bytes.length;)
-    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+  for (let count = 0; count < bytes.length;)
+    count += (await file.write(bytes, count, bytes.length - count, at + count)).bytesWritten
 }
 
 /** Checks disk space before the first byte. */
@@ -211,11 +211,11 @@ async function checkRoom(folder: Folder, needed: number): Promise<void> {
 }
 
 async function inherit(file: FileHandle, folder: Folder, name: Buffer, mode: number): Promise<void> {
-  const there = await lstat(folder.at(name)).catch(() => null)
-  if (!there?.isFile()) return file.chmod(mode & ~process.umask())
-  await file.chmod(there.mode & 0o7777)
+  const replaced = await lstat(folder.at(name)).catch(() => null)
+  if (!replaced?.isFile()) return file.chmod(mode & ~process.umask())
+  await file.chmod(replaced.mode & 0o7777)
   // Only root can change the owner.
-  await file.chown(there.uid, there.gid).catch(() => {})
+  await file.chown(replaced.uid, replaced.gid).catch(() => {})
 }
 
 async function putInPlace(folder: Folder, part: Buffer, name: Buffer, path: Buffer, overwrite: boolean): Promise<void> {

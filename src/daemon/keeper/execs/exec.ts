@@ -116,7 +116,7 @@ export class Exec {
     // Until a caller attaches.
     this.#leftAlone()
     const ending = await child.ended
-    const ended = uptimeMs()
+    const endedAt = uptimeMs()
     for (const timer of [this.#timer, this.#alone]) if (timer) clearTimeout(timer)
     await this.#drain(sweep)
     parts.stdin?.close()
@@ -125,7 +125,7 @@ export class Exec {
       ...outcome(ending, parts.timed_out),
       timed_out: parts.timed_out,
       started_at: new Date(parts.started_at).toISOString(),
-      duration_ms: ended - parts.began,
+      duration_ms: endedAt - parts.began,
       stdout_bytes: stdout.ring.end,
       stderr_bytes: stderr.ring.end,
     })

@@ -76,16 +76,16 @@ test('after a broken link stdin and outputs resume at their offsets', async () =
   const first = keeper.another()
   const begun = await first.open('exec', execInput('cat', ['cat'], { stdin: true }))
   await begun.write(Buffer.from('hello '))
-  const got: string[] = []
+  const output: string[] = []
   const cut = (async () => {
     for await (const incoming of begun) {
       if (incoming.type !== 'bytes') continue
-      got.push(Buffer.from(incoming.bytes).toString())
+      output.push(Buffer.from(incoming.bytes).toString())
       await first.close()
     }
   })()
   await assert.rejects(cut, LinkLost)
-  assert.equal(got.join(''), 'hello ')
+  assert.equal(output.join(''), 'hello ')
   const again = await keeper.client.open(
     'exec',
     execInput('cat', ['cat'], { stdin: true, from: { stdout: 6, stderr: 0 } }),
@@ -164,7 +164,7 @@ test('signals reach the command, and a kill without a signal terminates it', asy
     const ready = Promise.withResolvers<void>()
     const follower = keeper.another()
     const all = ran(await keeper.client.open('exec', execInput(key, trap)))
-    const told = (async () => {
+    const reader = (async () => {
       for await (const item of await follower.open('exec', { ...execInput(key, trap), joins: true }))
         if (item.type === 'bytes') ready.resolve()
     })()
@@ -172,7 +172,7 @@ test('signals reach the command, and a kill without a signal terminates it', asy
     assert.deepEqual(await call(keeper.client, 'exec.kill', { key, signal }), { found: true })
     const { end } = await all
     assert.deepEqual([end.exit_code, end.signal, end.timed_out], [...expected, false])
-    await told
+    await reader
   }
   assert.deepEqual(await call(keeper.client, 'exec.kill', { key: 'int', signal: null }), { found: false })
 })
@@ -186,8 +186,8 @@ test('a command whose caller died is terminated once it has had no reader for it
   await until(async () => hasExited(pid), Boolean)
   const { end } = await exec(keeper.client, execInput('alone', ['false']))
   assert.deepEqual([end.exit_code, end.signal, end.timed_out], [null, 'SIGTERM', false])
-  const followed = await exec(keeper.client, execInput('followed', ['sleep', '1'], { alone_ms: 300 }))
-  assert.equal(followed.end.exit_code, 0)
+  const result = await exec(keeper.client, execInput('followed', ['sleep', '1'], { alone_ms: 300 }))
+  assert.equal(result.end.exit_code, 0)
 })
 
 test('an additional reader gets all output, exerts no backpressure and doesn’t affect the command', async () => {
@@ -228,20 +228,20 @@ test('a key runs once: with concurrent requests, with a retry, and after its out
 test('after a keeper was killed, exits are accurate, running commands are lost and dead, and nothing runs again', async () => {
   await using other = await startKeeper()
   const word = randomUUID()
-  const ended = await exec(other.client, execInput('ended', sh('exit 4')))
+  const result = await exec(other.client, execInput('ended', sh('exit 4')))
   const running = await other.client.open(
     'exec',
     execInput('running', sh(`echo ran >> ${other.folder}/count; setsid sh -c 'sleep 1000; :' ${word} & sleep 1000`)),
   )
-  const lost = assert.rejects(ran(running), LinkLost)
+  const rejection = assert.rejects(ran(running), LinkLost)
   await until(
     async () => withWord(word),
     (found) => found.length > 0,
   )
   await other.kill()
-  await lost
+  await rejection
   const again = await exec(other.client, execInput('ended', ['false']))
-  assert.deepEqual(again.end, ended.end)
+  assert.deepEqual(again.end, result.end)
   for (let time = 0; time < 2; time++)
     await assert.rejects(exec(other.client, execInput('running', ['false'])), (error) => {
       assert.ok(error instanceof Refusal)

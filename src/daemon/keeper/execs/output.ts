@@ -12,7 +12,7 @@ const PART = 65_536
 export class Output {
   readonly ring: Ring
   /** The highest offset read by a caller. */
-  #taken: number
+  #readUpTo: number
   #socket: net.Socket | null
   #limit = UNREAD
   #waiting: (() => void)[] = []
@@ -22,7 +22,7 @@ export class Output {
   /** `descriptor` is null if it was closed before. */
   constructor(descriptor: number | null, from: Ring = new Ring(KEPT), taken = 0) {
     this.ring = from
-    this.#taken = taken
+    this.#readUpTo = taken
     if (descriptor === null) {
       this.#socket = null
       this.ended = Promise.resolve()
@@ -30,7 +30,7 @@ export class Output {
     }
     const socket = (this.#socket = new net.Socket({ fd: descriptor, readable: true, writable: false }))
     if (from.end - taken >= this.#limit) socket.pause()
-    socket.on('data', (bytes: Buffer) => this.#came(bytes))
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
     socket.on('error', () => {})
     this.ended = new Promise((resolve) =>
       socket.once('close', () => {
@@ -46,7 +46,7 @@ export class Output {
   }
 
   get taken(): number {
-    return this.#taken
+    return this.#readUpTo
   }
 
   /** Sends everything from `from` on until the output ends. `paces`: this reader exerts backpressure on the program. */
@@ -81,21 +81,21 @@ export class Output {
     this.#socket?.destroy()
   }
 
-  #came(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     this.ring.push(bytes)
-    if (this.ring.end - this.#taken >= this.#limit) this.#socket?.pause()
+    if (this.ring.end - this.#readUpTo >= this.#limit) this.#socket?.pause()
     this.#tell()
   }
 
   #take(offset: number): void {
-    if (offset <= this.#taken) return
-    this.#taken = offset
+    if (offset <= this.#readUpTo) return
+    this.#readUpTo = offset
     if (this.#socket?.isPaused() && this.ring.end - offset < this.#limit / 2) this.#socket.resume()
   }
 
   #tell(): void {
-    const waiting = this.#waiting
+    const waiters = this.#waiting
     this.#waiting = []
-    for (const go of waiting) go()
+    for (const go of waiters) go()
   }
 }

@@ -66,13 +66,13 @@ export class Records {
 
   #take(fact: Fact): void {
     const { key } = fact
-    const known = this.#byKey.get(key)
+    const record = this.#byKey.get(key)
     if ('mark' in fact) {
       // Records of earlier versions have no boot ID and are taken to be of this boot.
       const { at, mark, boot = bootId() } = fact
       this.#byKey.set(key, { status: 'running', at, mark, boot, trace: null })
     } else if ('trace' in fact) {
-      if (known?.status === 'running') known.trace = fact.trace
+      if (record?.status === 'running') record.trace = fact.trace
     } else if (fact.end === 'lost') this.#byKey.set(key, { status: 'lost', at: fact.at })
     else this.#byKey.set(key, { status: 'ended', at: fact.at, end: fact.end })
   }

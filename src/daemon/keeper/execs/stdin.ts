@@ -79,7 +79,7 @@ export class Stdin {
   }
 
   /** Continues with bytes left over by another keeper. */
-  goOn(rest: Buffer, finished: boolean): void {
+  resume(rest: Buffer, finished: boolean): void {
     this.#writer.write(rest)
     if (finished) this.finish()
   }

@@ -29,9 +29,9 @@ let loaded: Addon | undefined
 /** `path`: absolute, the addon beside the bundled daemon. Default: the installed package. */
 export function loadAddon(path?: string): Addon {
   if (loaded) return loaded
-  const found = path ?? installedAddon()
+  const file = path ?? installedAddon()
   const module = { exports: {} as Addon }
-  process.dlopen(module, found)
+  process.dlopen(module, file)
   return (loaded = module.exports)
 }
 

@@ -20,12 +20,12 @@ export interface Child {
 export async function startChild({ argv, cwd, env }: Launch, stdio: [number, number, number]): Promise<Child> {
   const [file = '', ...args] = argv
   const child = spawn(file, args, { cwd, env, detached: true, stdio: [...stdio, ...blanks()] })
-  const ended = endOf(child)
+  const ending = endOf(child)
   if (child.pid === undefined) {
-    ended.catch(() => {})
-    await ended
+    ending.catch(() => {})
+    await ending
   }
-  return childOf(child.pid!, statOf(child.pid!)?.started ?? '', ended)
+  return childOf(child.pid!, statOf(child.pid!)?.started ?? '', ending)
 }
 
 const endOf = (child: ChildProcess): Promise<Ending> =>

@@ -55,11 +55,11 @@ export async function launch(
     if (cwd !== null) refuse('invalid_parameter', { message: `The folder ${cwd} doesn’t exist.`, param: 'cwd' })
     return launch({ argv, cwd: '/', env, user }, mark, gives)
   }
-  const asked = argv ?? [account.shell, '-l']
+  const command = argv ?? [account.shell, '-l']
   // Uses an absolute path, never the caller's PATH, since it runs as root.
   const prefix = other ? [setpriv(), `--reuid=${other.uid}`, `--regid=${other.gid}`, '--init-groups', '--'] : []
   return {
-    argv: [...prefix, ...asked],
+    argv: [...prefix, ...command],
     cwd: folder,
     env: { ...environment(account, other ? forAnother : gives), ...env, [MARK]: mark },
     owner: other,
@@ -67,9 +67,9 @@ export async function launch(
 }
 
 function setpriv(): string {
-  const found = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
+  const program = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
   return (
-    found ?? refuse('not_supported', { message: 'The computer has no `setpriv`, so commands can run only as root.' })
+    program ?? refuse('not_supported', { message: 'The computer has no `setpriv`, so commands can run only as root.' })
   )
 }
 

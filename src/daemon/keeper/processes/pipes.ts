@@ -11,7 +11,7 @@ const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants
  */
 export class Pipes {
   readonly #folder: string
-  #made: string[] = []
+  #spare: string[] = []
   #number = 0
   #making = false
 
@@ -26,13 +26,13 @@ export class Pipes {
   }
 
   take(): string {
-    if (this.#made.length === 0) {
+    if (this.#spare.length === 0) {
       const paths = this.#next()
       execFileSync('mkfifo', ['-m', '600', '--', ...paths], { stdio: ['ignore', 'ignore', 'pipe'] })
-      this.#made = paths
+      this.#spare = paths
     }
-    if (this.#made.length < DOZEN / 2) this.prepare()
-    return this.#made.shift()!
+    if (this.#spare.length < DOZEN / 2) this.prepare()
+    return this.#spare.shift()!
   }
 
   prepare(): void {
@@ -41,7 +41,7 @@ export class Pipes {
     const paths = this.#next()
     execFile('mkfifo', ['-m', '600', '--', ...paths], (error) => {
       this.#making = false
-      if (!error) this.#made.push(...paths)
+      if (!error) this.#spare.push(...paths)
     })
   }
 

@@ -37,15 +37,15 @@ export async function endTree(trace: Trace, soft: NodeJS.Signals = 'SIGTERM'): P
 
 /** Signals the processes and returns how many were reached. */
 export function signalTree(trace: Trace, signal: NodeJS.Signals): number {
-  const found = treeOf([trace])
-  for (const { pid, started } of found) if (pid < 0 || isAlive(pid, started)) send(pid, signal)
-  return found.length
+  const processes = treeOf([trace])
+  for (const { pid, started } of processes) if (pid < 0 || isAlive(pid, started)) send(pid, signal)
+  return processes.length
 }
 
 export function treeOf(traces: readonly Trace[]): Stat[] {
   if (process.platform !== 'linux') return traces.flatMap(groupOf)
   const all = livingProcesses(firstPid(traces))
-  const wanted = {
+  const traits = {
     // If another process has the first pid now, the group is empty: pids of living groups aren't reused. A
     // command that couldn't start has pid 0.
     firsts: new Map(
@@ -57,14 +57,14 @@ export function treeOf(traces: readonly Trace[]): Stat[] {
     pipes: new Set(traces.flatMap(({ pipes }) => pipes)),
     earliest: Math.min(...traces.map(({ started }) => Number(started))),
   }
-  const found = new Set<number>()
-  for (const one of all) if (belongs(one, wanted)) found.add(one.pid)
-  for (let before = -1; before !== found.size;) {
-    before = found.size
-    for (const one of all) if (found.has(one.parent)) found.add(one.pid)
+  const pids = new Set<number>()
+  for (const one of all) if (belongs(one, traits)) pids.add(one.pid)
+  for (let before = -1; before !== pids.size;) {
+    before = pids.size
+    for (const one of all) if (pids.has(one.parent)) pids.add(one.pid)
   }
-  found.delete(process.pid)
-  return all.filter(({ pid }) => found.has(pid))
+  pids.delete(process.pid)
+  return all.filter(({ pid }) => pids.has(pid))
 }
 
 /** Pids don't wrap around within this time after a start. */
@@ -80,7 +80,7 @@ function firstPid(traces: readonly Trace[]): number {
   return young && last >= first ? first : 0
 }
 
-interface Wanted {
+interface Traits {
   /** Start times of the first processes. An older process only reuses the pid. */
   firsts: ReadonlyMap<number, number>
   marks: ReadonlySet<string>
@@ -88,7 +88,7 @@ interface Wanted {
   earliest: number
 }
 
-function belongs({ pid, group, session, started }: Stat, { firsts, marks, pipes, earliest }: Wanted): boolean {
+function belongs({ pid, group, session, started }: Stat, { firsts, marks, pipes, earliest }: Traits): boolean {
   if (pid === process.pid || Number(started) < earliest) return false
   for (const leader of [group, session]) if (Number(started) >= (firsts.get(leader) ?? Infinity)) return true
   if (pipes.size > 0 && [0, 1, 2].some((at) => pipes.has(openedBy(pid, at)))) return true

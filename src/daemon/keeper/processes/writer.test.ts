@@ -9,7 +9,7 @@ const OURS = -1
 
 /** A descriptor that takes bytes, apart from one moment at which it is full. */
 function fullOnce() {
-  const taken: string[] = []
+  const writes: string[] = []
   let full = true
   const { writeSync } = fs
   const written = mock.method(fs, 'writeSync', (descriptor: number, bytes: Buffer) => {
@@ -18,12 +18,12 @@ function fullOnce() {
       full = false
       throw Object.assign(new Error('full'), { code: 'EAGAIN' })
     }
-    taken.push(bytes.toString())
+    writes.push(bytes.toString())
     return bytes.length
   })
   syncBuiltinESMExports()
   return {
-    taken,
+    taken: writes,
     [Symbol.dispose]() {
       written.mock.restore()
       syncBuiltinESMExports()

@@ -66,15 +66,15 @@ export class TerminalLog {
   async change(signal: AbortSignal, ms?: number): Promise<void> {
     if (signal.aborted) return
     await new Promise<void>((resolve) => {
-      const done = (): void => {
+      const finish = (): void => {
         clearTimeout(timer)
-        this.#waiting.delete(done)
-        signal.removeEventListener('abort', done)
+        this.#waiting.delete(finish)
+        signal.removeEventListener('abort', finish)
         resolve()
       }
-      const timer = ms === undefined ? undefined : setTimeout(done, ms)
-      this.#waiting.add(done)
-      signal.addEventListener('abort', done)
+      const timer = ms === undefined ? undefined : setTimeout(finish, ms)
+      this.#waiting.add(finish)
+      signal.addEventListener('abort', finish)
     })
   }
 

@@ -93,5 +93,5 @@ function unshelve({ row, marks, typed, at, screen }: Shelved): Terminal {
   const facts = { terminal_id, name, created_at, typed }
   const [status, ended_at] =
     row.status === 'open' ? (['lost', new Date().toISOString()] as const) : ([row.status, row.ended_at!] as const)
-  return Terminal.left(facts, new TerminalLog(marks, at), last, { status, ended_at, exit_code, signal })
+  return Terminal.restore(facts, new TerminalLog(marks, at), last, { status, ended_at, exit_code, signal })
 }

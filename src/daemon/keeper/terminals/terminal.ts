@@ -78,7 +78,7 @@ export class Terminal {
   }
 
   /** Resumes a terminal from another keeper: the screen as of `from.at`, and later output from the log. */
-  static goOn(facts: Facts, log: TerminalLog, from: Snapshot, pty: Pty, typedAhead: Buffer): Terminal {
+  static resume(facts: Facts, log: TerminalLog, from: Snapshot, pty: Pty, typedAhead: Buffer): Terminal {
     const terminal = new Terminal(facts, log)
     const { size } = log.sizeAt(from.at)
     const screen = Screen.from(size, from.at, from.bytes)
@@ -96,7 +96,7 @@ export class Terminal {
   }
 
   /** An ended terminal with its last screen and possibly an empty log. */
-  static left(facts: Facts, log: TerminalLog, last: Snapshot, end: End): Terminal {
+  static restore(facts: Facts, log: TerminalLog, last: Snapshot, end: End): Terminal {
     const terminal = new Terminal(facts, log)
     terminal.#last = last
     terminal.#status = end.status
@@ -152,7 +152,7 @@ export class Terminal {
       if (screen.backlog < CAUGHT_UP && stream.isPaused()) stream.resume()
     }
     this.#live = { pty, writer: new Writer(pty.master), screen }
-    this.settled = pty.ended.then((ending) => this.#ended(ending))
+    this.settled = pty.ended.then((ending) => this.#finish(ending))
   }
 
   /** The screen and its offset in the log. */
@@ -223,7 +223,7 @@ export class Terminal {
     if (size) this.resize(size)
   }
 
-  async #ended(ending: Ending): Promise<void> {
+  async #finish(ending: Ending): Promise<void> {
     const { screen, writer } = this.#live!
     writer.stop()
     this.#last = await this.wholeSnapshot()

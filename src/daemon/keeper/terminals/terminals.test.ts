@@ -91,16 +91,16 @@ test('a viewer that attaches during a full-screen program sees the same as the o
   await openTerminal(keeper.client, 'full', ['bash', '-c', draws])
   const whole = await Viewer.attach(keeper.client, 'full', 0)
   await whole.shows('in the middle')
-  const joined = await Viewer.attach(keeper.client, 'full', null, 'w')
-  await joined.shows('in the middle')
-  assert.equal(joined.text(), whole.text())
+  const lateViewer = await Viewer.attach(keeper.client, 'full', null, 'w')
+  await lateViewer.shows('in the middle')
+  assert.equal(lateViewer.text(), whole.text())
   whole.type('\r')
-  for (const viewer of [whole, joined]) await viewer.shows('text')
-  assert.equal(joined.text(), whole.text())
+  for (const viewer of [whole, lateViewer]) await viewer.shows('text')
+  assert.equal(lateViewer.text(), whole.text())
   whole.type('\r')
-  for (const viewer of [whole, joined]) await viewer.shows('back')
-  assert.equal(joined.text(), whole.text())
-  assert.match(joined.text(), /^before\nback/m)
+  for (const viewer of [whole, lateViewer]) await viewer.shows('back')
+  assert.equal(lateViewer.text(), whole.text())
+  assert.match(lateViewer.text(), /^before\nback/m)
 })
 
 test('a program that exits right after a lot of output loses none of it', async () => {
@@ -217,9 +217,9 @@ test('repeated input is typed once', async () => {
   await viewer.shows('123x')
   assert.equal(viewer.text(), '123x')
   // The terminal reports what it accepted, so no viewer resends it.
-  const said = viewer.events.filter(({ type }) => type === 'typed')
+  const acknowledged = viewer.events.filter(({ type }) => type === 'typed')
   assert.deepEqual(
-    said.map((event) => [event['viewer'], event['seq']]),
+    acknowledged.map((event) => [event['viewer'], event['seq']]),
     [1, 2, 2, 1].map((seq) => ['v', seq]),
   )
   const keyed = (key: string, text: string): Promise<unknown> =>

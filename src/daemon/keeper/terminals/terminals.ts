@@ -60,8 +60,8 @@ export class Terminals {
   /** Opening an existing ID returns that terminal, in any state. */
   async open(input: Input<'terminal.open'>): Promise<TerminalRow> {
     const { terminal_id } = input
-    const known = this.#byId.get(terminal_id)
-    if (known) return known.row()
+    const existing = this.#byId.get(terminal_id)
+    if (existing) return existing.row()
     let opening = this.#opening.get(terminal_id)
     if (!opening) {
       opening = this.#start(input).finally(() => this.#opening.delete(terminal_id))
@@ -94,7 +94,7 @@ export class Terminals {
 
   /** Hangs up like closing a window and kills the shell after 2 s. Removes an ended terminal. */
   async close({ terminal_id, signal }: Input<'terminal.close'>): Promise<TerminalRow> {
-    const terminal = this.#known(terminal_id)
+    const terminal = this.#find(terminal_id)
     const { live } = terminal
     if (live === null) {
       this.#byId.delete(terminal_id)
@@ -113,25 +113,25 @@ export class Terminals {
 
   async read(input: Input<'terminal.read'>, stream: Stream, signal: AbortSignal): Promise<Output<'terminal.read'>> {
     const { terminal_id, max_bytes, wait_ms, screen } = input
-    const terminal = this.#known(terminal_id)
+    const terminal = this.#find(terminal_id)
     const { log } = terminal
-    const asked = input.from ?? Math.max(log.ring.start, log.ring.end - max_bytes)
+    const requested = input.from ?? Math.max(log.ring.start, log.ring.end - max_bytes)
     const until = performance.now() + wait_ms
-    while (log.ring.end <= asked && terminal.isOpen && !signal.aborted && performance.now() < until)
+    while (log.ring.end <= requested && terminal.isOpen && !signal.aborted && performance.now() < until)
       await log.change(signal, until - performance.now())
-    const drawn = screen ? await terminal.wholeSnapshot() : null
-    if (drawn) await stream.write(drawn.bytes, CHANNEL.snapshot)
+    const snapshot = screen ? await terminal.wholeSnapshot() : null
+    if (snapshot) await stream.write(snapshot.bytes, CHANNEL.snapshot)
     const { ring } = log
-    const from = Math.min(ring.end, Math.max(asked, ring.start))
+    const from = Math.min(ring.end, Math.max(requested, ring.start))
     const bytes = ring.read(from, max_bytes)
     if (bytes.length > 0) await stream.write(bytes, CHANNEL.body, from)
     return {
       terminal: terminal.row(),
       from,
       offset: from + bytes.length,
-      gap: from > asked,
-      dropped_bytes: Math.max(0, from - asked),
-      at: drawn?.at ?? null,
+      gap: from > requested,
+      dropped_bytes: Math.max(0, from - requested),
+      at: snapshot?.at ?? null,
     }
   }
 
@@ -141,7 +141,7 @@ export class Terminals {
     stream: Stream,
     signal: AbortSignal,
   ): Promise<object> {
-    const terminal = this.#known(terminal_id)
+    const terminal = this.#find(terminal_id)
     // Ends with its stream.
     this.#listen(terminal, viewer, stream).catch(() => {})
     try {
@@ -192,12 +192,12 @@ export class Terminals {
     terminal.onChange = () => this.#shelveSoon(terminal)
   }
 
-  #known(id: string): Terminal {
+  #find(id: string): Terminal {
     return this.#byId.get(id) ?? refuse('not_found', { message: 'The terminal doesn’t exist on this computer.' })
   }
 
   #open(id: string): Terminal {
-    const terminal = this.#known(id)
+    const terminal = this.#find(id)
     if (!terminal.isOpen) refuse('invalid_state', { message: 'The terminal has ended.' })
     return terminal
   }
@@ -237,9 +237,9 @@ export class Terminals {
       this.#byId.delete(terminal.facts.terminal_id)
       void this.#unshelve(terminal)
     }
-    const ended = this.all().filter(({ isOpen }) => !isOpen)
-    let bytes = ended.reduce((sum, { log }) => sum + log.ring.end - log.ring.start, 0)
-    for (const { log } of ended) {
+    const closed = this.all().filter(({ isOpen }) => !isOpen)
+    let bytes = closed.reduce((sum, { log }) => sum + log.ring.end - log.ring.start, 0)
+    for (const { log } of closed) {
       if (bytes <= KEPT_BYTES) return
       bytes -= log.ring.end - log.ring.start
       log.clear()

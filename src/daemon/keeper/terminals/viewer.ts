@@ -19,22 +19,22 @@ export async function show(
 ): Promise<void> {
   const { log } = terminal
   let at = from ?? -1
-  let told: Size | null = null
+  let sizeSent: Size | null = null
   for (;;) {
     if (signal.aborted) return
     const { start, end } = log.ring
     if (at < start || at > end || end - at > FAR_BEHIND) {
-      const missed = at
+      const gapStart = at
       const snapshot = terminal.snapshot()
-      if (missed >= 0) stream.event({ type: 'gap', from: missed, to: snapshot.at })
-      told = tell(stream, told, log.sizeAt(snapshot.at).size)
+      if (gapStart >= 0) stream.event({ type: 'gap', from: gapStart, to: snapshot.at })
+      sizeSent = tell(stream, sizeSent, log.sizeAt(snapshot.at).size)
       stream.event({ type: 'snapshot', at: snapshot.at, bytes: snapshot.bytes.length })
       await stream.write(snapshot.bytes, CHANNEL.snapshot)
       at = snapshot.at
       continue
     }
     const { size, until } = log.sizeAt(at)
-    told = tell(stream, told, size)
+    sizeSent = tell(stream, sizeSent, size)
     const part = log.ring.read(at, Math.min(PART, until - at))
     if (part.length > 0) {
       at += part.length
@@ -46,7 +46,7 @@ export async function show(
   stream.event({ type: 'ended', exit_code, signal: by })
 }
 
-function tell(stream: Stream, told: Size | null, size: Size): Size {
-  if (told?.cols !== size.cols || told.rows !== size.rows) stream.event({ type: 'resize', ...size })
+function tell(stream: Stream, sizeSent: Size | null, size: Size): Size {
+  if (sizeSent?.cols !== size.cols || sizeSent.rows !== size.rows) stream.event({ type: 'resize', ...size })
   return size
 }
