@@ -48,11 +48,11 @@ test('any bytes decode to a frame or a violation', () => {
   )
   // Kinds of frames that there are, and others.
   const framed = head.map(([type, ...rest]) => encodeFrame(type as never, ...rest))
-  const cut = fc.tuple(framed, fc.nat(400)).map(([bytes, at]) => bytes.subarray(0, at))
+  const truncated = fc.tuple(framed, fc.nat(400)).map(([bytes, at]) => bytes.subarray(0, at))
   const noise = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))
   let frames = 0
   fc.assert(
-    fc.property(fc.oneof(framed, cut, noise), (bytes) => {
+    fc.property(fc.oneof(framed, truncated, noise), (bytes) => {
       try {
         const frame = decodeFrame(bytes)
         frames++
@@ -86,15 +86,15 @@ test('frames are reassembled from a socket however its bytes are split', () => {
           return [length, Buffer.from(frame)]
         }),
       )
-      const came: number[][] = []
-      const read = unprefix((frame) => came.push([...frame]))
+      const frames: number[][] = []
+      const receive = unprefix((frame) => frames.push([...frame]))
       for (let at = 0, i = 0; at < bytes.length; i++) {
         const size = (sizes[i % Math.max(sizes.length, 1)] ?? 7) + 1
-        assert.ok(read(bytes.subarray(at, at + size)))
+        assert.ok(receive(bytes.subarray(at, at + size)))
         at += size
       }
       assert.deepEqual(
-        came,
+        frames,
         sent.map((frame) => [...frame]),
       )
     }),

@@ -129,10 +129,10 @@ export function readJson(payload: Uint8Array): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-const isDeeper = (value: unknown, left: number): boolean =>
+const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
-  (left === 0 || Object.values(value).some((inner) => isDeeper(inner, left - 1)))
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
 
 /** Null if larger than a frame allows. */
 export function writeJson(value: object): Buffer | null {

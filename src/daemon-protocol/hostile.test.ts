@@ -9,7 +9,7 @@ import { FIRST_WINDOW, FRAME_COST } from './window.ts'
 
 const probe = { op: 'daemon.probe', input: {} } as const
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
-const open = (id: number, asked: unknown = probe): Buffer => encodeFrame(FRAME.open, 0, id, 0, json(asked))
+const open = (id: number, request: unknown = probe): Buffer => encodeFrame(FRAME.open, 0, id, 0, json(request))
 const data = (id: number, size: number, offset = 0, flags = 0): Buffer =>
   encodeFrame(FRAME.data, flags, id, offset, Buffer.alloc(size))
 const credit = (id: number, amount: number): Buffer => {
@@ -134,13 +134,13 @@ function speaker(theirs: 1 | 2, ours: number[]) {
   let next: number = theirs
   return ({ does, pick, size }: { does: string | Buffer; pick: number; size: number }): Buffer => {
     if (typeof does !== 'string') return does
-    const known = [...ids, ...ours]
+    const allIds = [...ids, ...ours]
     if (does === 'open' && ids.length < 10) {
       ids.push(next)
       next += 2
       return open(next - 2)
     }
-    const id = known[pick % known.length]!
+    const id = allIds[pick % allIds.length]!
     if (does === 'data' && !finished.has(id)) {
       const offset = offsets.get(id) ?? 0
       offsets.set(id, offset + size)
@@ -157,7 +157,7 @@ function speaker(theirs: 1 | 2, ours: number[]) {
 
 for (const opens of ['even', 'odd'] as const)
   test(`random frames at the end that opens ${opens} streams keep it alive or close it with 4002, without throwing or buffering much`, async () => {
-    let taken = 0
+    let readBytes = 0
     let violated = 0
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 150 }), fc.boolean(), async (steps, reads) => {
@@ -165,9 +165,9 @@ for (const opens of ['even', 'odd'] as const)
         const ours = [mux.open(probe), mux.open(probe)]
         for (const stream of ours) void stream.write(Buffer.alloc(500_000)).catch(() => {})
         const speak = opens === 'even' ? speaker(1, [2, 4]) : speaker(2, [1, 3])
-        for (const given of steps) {
-          mux.receive(speak(given))
-          if (!mux.closed) taken++
+        for (const frameStep of steps) {
+          mux.receive(speak(frameStep))
+          if (!mux.closed) readBytes++
           if (reads)
             for (const stream of [...streams, ...ours])
               void stream[Symbol.asyncIterator]()
@@ -184,7 +184,10 @@ for (const opens of ['even', 'odd'] as const)
       }),
       { numRuns: 300 },
     )
-    assert.ok(taken > 1_500 && violated > 50 && violated < 290, `${taken} frames were taken, ${violated} ends violated`)
+    assert.ok(
+      readBytes > 1_500 && violated > 50 && violated < 290,
+      `${readBytes} frames were taken, ${violated} ends violated`,
+    )
   })
 
 test('random bytes between the frames of a real link close it, and open calls report that', async () => {
@@ -208,22 +211,22 @@ test('random bytes between the frames of a real link close it, and open calls re
         link.step('toServer')
       }
       for (const bytes of frames) link.server.receive(bytes)
-      let ended = false
+      let hasEnded = false
       void (async () => {
         for await (const _ of call);
       })().catch(() => {})
       call.output.then(
-        () => (ended = true),
-        () => (ended = true),
+        () => (hasEnded = true),
+        () => (hasEnded = true),
       )
       await link.settle()
       await writing
       // Forged frames may pass as the daemon's: they can end or delay the call, nothing more.
-      if (link.server.closed) assert.ok(ended)
+      if (link.server.closed) assert.ok(hasEnded)
       link.server.lost()
       link.daemon.lost()
       await link.settle()
-      assert.ok(ended)
+      assert.ok(hasEnded)
     }),
     { numRuns: 100 },
   )

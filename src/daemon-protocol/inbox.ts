@@ -16,7 +16,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
   /** The cost of the last delivered message. */
   #cost = 0
   /** Why the stream closed: an error, or null for a regular end. */
-  #closed: { error: Error | null } | null = null
+  #end: { error: Error | null } | null = null
 
   constructor(window: Window, grant: (bytes: number) => void) {
     this.#window = window
@@ -26,7 +26,7 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
   /** `cost`: the credit it uses. 0 for messages sent once, which need none. */
   put(item: Incoming, cost: number): void {
     if (cost > 0) this.#window.arrive(cost)
-    if (this.#closed !== null) return
+    if (this.#end !== null) return
     const waiter = this.#waiter
     if (waiter !== null) {
       this.#waiter = null
@@ -50,14 +50,14 @@ export class Inbox implements AsyncIterator<Incoming, undefined> {
       this.#cost = this.#costs.shift()!
       return Promise.resolve({ value, done: false })
     }
-    if (this.#closed === null) return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
-    return this.#closed.error === null ? Promise.resolve(DONE) : Promise.reject(this.#closed.error)
+    if (this.#end === null) return new Promise((resolve, reject) => (this.#waiter = { resolve, reject }))
+    return this.#end.error === null ? Promise.resolve(DONE) : Promise.reject(this.#end.error)
   }
 
   /** Closes the inbox. An error drops unread messages. */
   close(error: Error | null): void {
-    if (this.#closed !== null) return
-    this.#closed = { error }
+    if (this.#end !== null) return
+    this.#end = { error }
     this.#window.close()
     if (error !== null) {
       this.#items = []

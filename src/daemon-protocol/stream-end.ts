@@ -47,8 +47,8 @@ export class StreamEnd implements Stream {
   /** The bytes that may be sent. One frame may take it below zero. */
   #credit = FIRST_WINDOW
   /** Next offsets per channel, written and received. */
-  #written: number[] = []
-  #came: number[] = []
+  #nextWritten: number[] = []
+  #nextReceived: number[] = []
   #finishing = false
   #otherFinished = false
   /** Why nothing more can be sent. Null: open. */
@@ -87,11 +87,11 @@ export class StreamEnd implements Stream {
     if (this.#over !== null) return Promise.reject(this.#over)
     if (this.#finishing) return Promise.reject(new StreamReset('no bytes can be written after the last ones'))
     if (bytes.length === 0) return WRITTEN
-    const next = this.#written[channel] ?? 0
+    const next = this.#nextWritten[channel] ?? 0
     const at = offset ?? next
     if (!(at >= next && Number.isSafeInteger(at + bytes.length)))
       return Promise.reject(new RangeError('an offset is a whole number that never goes back'))
-    this.#written[channel] = at + bytes.length
+    this.#nextWritten[channel] = at + bytes.length
     const item: Bytes = { type: 'bytes', bytes, sent: 0, channel, offset: at, settle: null }
     this.#waitingBytes += bytes.length
     this.#add(item)
@@ -184,8 +184,8 @@ export class StreamEnd implements Stream {
 
   receiveBytes(channel: Channel, offset: number, bytes: Uint8Array): void {
     if (this.#otherFinished) throw new Violation('bytes came after the last ones')
-    if (offset < (this.#came[channel] ?? 0)) throw new Violation('bytes came twice')
-    this.#came[channel] = offset + bytes.length
+    if (offset < (this.#nextReceived[channel] ?? 0)) throw new Violation('bytes came twice')
+    this.#nextReceived[channel] = offset + bytes.length
     this.#inbox.put({ type: 'bytes', channel, offset, bytes }, bytes.length + FRAME_COST)
   }
 

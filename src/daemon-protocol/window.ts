@@ -30,8 +30,8 @@ export interface Budget {
 export class Window {
   readonly #budget: Budget
   #size = FIRST_WINDOW
-  #left = FIRST_WINDOW
-  #taken = 0
+  #credit = FIRST_WINDOW
+  #unreported = 0
   #since: number
   /** Bytes read since the last speed measurement. */
   #span = { bytes: 0, since: 0 }
@@ -43,29 +43,29 @@ export class Window {
 
   /** Counts an arriving frame. The last may exceed the credit. */
   arrive(cost: number): void {
-    if (this.#left <= 0) throw new Violation('a stream sends beyond its credit')
-    this.#left -= cost
+    if (this.#credit <= 0) throw new Violation('a stream sends beyond its credit')
+    this.#credit -= cost
   }
 
   /** Counts a read frame. Returns the credit to grant now; 0: later. `waits`: the reader has nothing left to read. */
   take(cost: number, waits: boolean): number {
-    this.#taken += cost
-    if (this.#taken * 2 < this.#size) return 0
+    this.#unreported += cost
+    if (this.#unreported * 2 < this.#size) return 0
     const now = this.#budget.now()
-    this.#span.bytes += this.#taken
-    const grown = waits ? this.#growth(now) : 0
+    this.#span.bytes += this.#unreported
+    const growth = waits ? this.#growth(now) : 0
     this.#since = now
-    const credit = this.#taken + grown
-    this.#size += grown
-    this.#left += credit
-    this.#taken = 0
+    const credit = this.#unreported + growth
+    this.#size += growth
+    this.#credit += credit
+    this.#unreported = 0
     return credit
   }
 
   #growth(now: number): number {
     const size = this.#size
-    const wanted = size < QUICK_WINDOW ? now - this.#since < QUICK : size < LARGEST_WINDOW && this.#isTooShort(now)
-    return wanted && this.#budget.reserve(size) ? size : 0
+    const shouldGrow = size < QUICK_WINDOW ? now - this.#since < QUICK : size < LARGEST_WINDOW && this.#isTooShort(now)
+    return shouldGrow && this.#budget.reserve(size) ? size : 0
   }
 
   /**
