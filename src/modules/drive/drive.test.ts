@@ -13,26 +13,26 @@ test('an uploaded file downloads unchanged, and other users get 404', async () =
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
   const bytes = Buffer.from('Grüße\n'.repeat(1000))
-  const made = await upload(alice, { workspace_id: alice.workspaceId }, bytes, 'Grüße "1".txt')
-  assert.equal(made.status, 201, made.text)
-  const file = made.body.data
+  const response = await upload(alice, { workspace_id: alice.workspaceId }, bytes, 'Grüße "1".txt')
+  assert.equal(response.status, 201, response.text)
+  const file = response.body.data
   assert.deepEqual(
     [file.name, file.path, file.kind, file.parent_id, file.size_bytes, file.mime_type, file.content_version],
     ['Grüße "1".txt', 'Grüße "1".txt', 'file', null, bytes.length, 'text/plain', 1],
   )
   assert.equal(file.sha256, createHash('sha256').update(bytes).digest('hex'))
 
-  const got = await alice.get(`/drive/files/${file.id}`)
-  assert.equal(got.status, 200, got.text)
-  assert.equal(got.text, bytes.toString())
+  const metadata = await alice.get(`/drive/files/${file.id}`)
+  assert.equal(metadata.status, 200, metadata.text)
+  assert.equal(metadata.text, bytes.toString())
   assert.deepEqual(
     ['content-type', 'content-length', 'x-content-type-options', 'content-security-policy', 'etag'].map((name) =>
-      got.headers.get(name),
+      metadata.headers.get(name),
     ),
     ['text/plain; charset=utf-8', String(bytes.length), 'nosniff', "sandbox; default-src 'none'", `"${file.sha256}"`],
   )
   assert.equal(
-    got.headers.get('content-disposition'),
+    metadata.headers.get('content-disposition'),
     `inline; filename="Gr__e _1_.txt"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%221%22.txt`,
   )
   assert.deepEqual((await alice.get(`/drive/files/${file.id}/metadata`)).body.data, file)
@@ -78,9 +78,9 @@ test('an existing name is rejected, numbered, or gets a new version, as the send
   const put = (more: Record<string, string>, text: string) =>
     upload(alice, { workspace_id: alice.workspaceId, ...more }, Buffer.from(text), 'a.txt')
   const { data: first } = (await put({}, 'one')).body
-  const taken = await put({}, 'two')
+  const conflict = await put({}, 'two')
   assert.deepEqual(
-    [taken.status, taken.body.error.code, taken.body.error.details.id],
+    [conflict.status, conflict.body.error.code, conflict.body.error.details.id],
     [409, 'already_exists', first.id],
   )
   const renamed = await put({ on_conflict: 'rename' }, 'two')
@@ -161,7 +161,7 @@ test('`uk drive upload` and `uk drive download` preserve every byte', async () =
     })
   const bytes = randomBytes(300_000)
   writeFileSync(join(home, 'möbius.bin'), bytes)
-  const sent = await uk(
+  const result = await uk(
     'drive',
     'upload',
     '--workspace-id',
@@ -170,7 +170,7 @@ test('`uk drive upload` and `uk drive download` preserve every byte', async () =
     join(home, 'möbius.bin'),
     '--json',
   )
-  const { data } = JSON.parse(sent.stdout)
+  const { data } = JSON.parse(result.stdout)
   assert.deepEqual([data.name, data.size_bytes], ['möbius.bin', bytes.length])
   await uk('drive', 'download', data.id, '--output', join(home, 'back.bin'))
   assert.ok(readFileSync(join(home, 'back.bin')).equals(bytes))

@@ -91,8 +91,8 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
         refuse('invalid_parameter', { param: 'content', message: 'Send `content` or the part `file`, not both.' })
       if (computer_source !== undefined && (ctx.upload !== null || content !== undefined))
         refuse('invalid_parameter', { param: 'computer_source', message: 'Send bytes or `computer_source`, not both.' })
-      const sent = ctx.upload?.bytes ?? (content === undefined ? null : [decoded(content, encoding)])
-      if (sent === null && computer_source === undefined)
+      const sentBytes = ctx.upload?.bytes ?? (content === undefined ? null : [decoded(content, encoding)])
+      if (sentBytes === null && computer_source === undefined)
         return refuse('missing_parameter', {
           param: 'file',
           message: 'Send the part `file`, or `content`, or `computer_source`.',
@@ -100,14 +100,14 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       // Fails before a gigabyte is received.
       if (onConflict === 'fail') await checkFree(ctx, target, name)
       const source = computer_source === undefined ? null : await onComputer(ctx, computer_source)
-      const bytes = source?.bytes ?? sent!
+      const bytes = source?.bytes ?? sentBytes!
       await checkRoom(ctx, target.workspaceId, source?.size ?? 1, 'now')
-      const said = mime_type ?? ctx.upload?.mimeType ?? null
+      const statedType = mime_type ?? ctx.upload?.mimeType ?? null
       return staging(ctx, each(bytes), async (staged) => {
         // Checked again: the upload may have taken hours, and the sender may have lost access.
         const target = await targetOf(ctx, { workspace_id, parent_id })
-        const { row, made } = await putFile(ctx, target, { name, onConflict, said }, staged)
-        ctx.answer.status = made ? 201 : 200
+        const { row, isNew } = await putFile(ctx, target, { name, onConflict, statedType }, staged)
+        ctx.answer.status = isNew ? 201 : 200
         return showFile(row)
       })
     },
@@ -115,8 +115,8 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
     async create_folder(ctx, { workspace_id, parent_id, name: given }) {
       const target = await targetOf(ctx, { workspace_id, parent_id })
       const name = checkName(given)
-      const there = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
-      if (there !== undefined) return showExisting(ctx, there)
+      const existing = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
+      if (existing !== undefined) return showExisting(ctx, existing)
       try {
         return await ctx.transaction(async (ctx) => {
           await lockTree(ctx, [target.workspaceId], 'shared')
@@ -124,9 +124,9 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
         })
       } catch (error) {
         // Created concurrently.
-        const there = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
-        if (there === undefined) throw error
-        return showExisting(ctx, there)
+        const existing = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
+        if (existing === undefined) throw error
+        return showExisting(ctx, existing)
       }
     },
 
@@ -197,9 +197,9 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       )
     },
 
-    glob: (ctx, asked) => findByGlob(ctx, asked),
+    glob: (ctx, query) => findByGlob(ctx, query),
 
-    grep: (ctx, asked) => grep(ctx, asked),
+    grep: (ctx, query) => grep(ctx, query),
 
     async restore_content_version(ctx, { id, version, version_id, expected_updated_at }) {
       const old = await versionOf(ctx, id, { version, version_id })
@@ -214,17 +214,17 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
 
     place: (ctx) => placeOf(ctx),
 
-    rows: (ctx, asked) => rowsOf(ctx, asked),
+    rows: (ctx, query) => rowsOf(ctx, query),
 
-    latest: (ctx, asked) => latestOf(ctx, asked),
+    latest: (ctx, query) => latestOf(ctx, query),
 
     archive: (ctx) => archiveOf(ctx, file.of(ctx)),
 
     thumbnail: (ctx, { size }) => thumbnailOf(ctx, file.of(ctx), Number(size)),
 
-    begin_upload: (ctx, given) =>
+    begin_upload: (ctx, input) =>
       withTusHeaders(ctx, async () => {
-        const row = await begin(ctx, given)
+        const row = await begin(ctx, input)
         ctx.answer.status = 201
         Object.assign(ctx.answer.headers, {
           location: `${ctx.engine.origin()}/v1/drive/uploads/${row.id}`,
@@ -240,9 +240,9 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
         return showUpload(row)
       }),
 
-    append_upload: (ctx, given) =>
+    append_upload: (ctx, input) =>
       withTusHeaders(ctx, async () => {
-        const { offset, fileId } = await append(ctx, given)
+        const { offset, fileId } = await append(ctx, input)
         ctx.answer.headers['upload-offset'] = String(offset)
         if (fileId === null) ctx.answer.headers['upload-expires'] = upload.of(ctx).expires_at.toUTCString()
         else ctx.answer.headers['x-uk-file-id'] = fileId
@@ -280,12 +280,12 @@ async function workspacesOf(
 }
 
 /** The given name, else that of the form part, kept unchanged or rejected, else that of the computer's file. */
-function nameFor(given: string | undefined, sent: string | null, there: string | null): string {
-  if (given !== undefined) return checkName(given)
-  if (sent !== null) return checkName(sent, 'file', 'The file name of the part `file`')
-  return there === null
+function nameFor(requested: string | undefined, formName: string | null, computerName: string | null): string {
+  if (requested !== undefined) return checkName(requested)
+  if (formName !== null) return checkName(formName, 'file', 'The file name of the part `file`')
+  return computerName === null
     ? refuse('missing_parameter', { param: 'name', message: '`name` is required.' })
-    : safeName(there)
+    : safeName(computerName)
 }
 
 export function decoded(content: string, encoding: 'utf8' | 'base64', param = 'content'): Buffer {

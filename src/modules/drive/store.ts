@@ -177,7 +177,7 @@ export const fileStore = {
     row: Pick<FileRow, 'id' | 'workspace_id' | 'parent_id' | 'kind' | 'name' | 'path' | 'ancestors'> & Content,
   ): Promise<boolean> {
     const { ancestors, size_bytes, ...rest } = row
-    const made = await db
+    const inserted = await db
       .insertInto('files')
       .values({
         ...rest,
@@ -188,7 +188,7 @@ export const fileStore = {
       .onConflict((conflict) => conflict.doNothing())
       .returning('id')
       .executeTakeFirst()
-    return made !== undefined
+    return inserted !== undefined
   },
 
   async setContent(db: Db, id: Id, { size_bytes, ...content }: Content): Promise<void> {

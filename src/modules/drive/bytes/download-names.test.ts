@@ -29,14 +29,14 @@ test('every way to download a file keeps its name', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   for (const name of NAMES) {
-    const made = await alice.post('/drive/files', {
+    const response = await alice.post('/drive/files', {
       workspace_id: alice.workspaceId,
       name,
       content: 'x',
       on_conflict: 'rename',
     })
-    assert.equal(made.status, 201, made.text)
-    const { id } = made.body.data
+    assert.equal(response.status, 201, response.text)
+    const { id } = response.body.data
     const fieldOf = async (url: string, headers: Record<string, string>) =>
       (await fetch(new URL(url, server.origin), { headers })).headers.get('content-disposition')
     assert.equal(nameIn(await fieldOf(`/v1/drive/files/${id}`, alice.headers)), name)

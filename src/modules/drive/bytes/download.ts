@@ -8,15 +8,15 @@ import type { FileRow } from '../store.ts'
 import { encodingOf } from './encoding.ts'
 
 /** Types a browser may show inline, since they can't run code (contract, part 2). */
-const shown =
+const inlineTypes =
   /^(image\/(png|jpeg|gif|webp|avif|bmp|tiff|x-icon|vnd\.microsoft\.icon|apng|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|application\/pdf|text\/plain)$/
 
-type Held = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
+type FileContent = Pick<FileRow, 'name' | 'sha256' | 'size_bytes' | 'mime_type' | 'content_updated_at'>
 
 /** A file's bytes, with headers that keep browsers from treating them as a page of this origin. */
 export async function bytesOf(
   engine: Engine,
-  row: Held,
+  row: FileContent,
   disposition: 'inline' | 'attachment' = 'inline',
 ): Promise<Bytes> {
   const { sha256, size_bytes, content_updated_at } = row
@@ -47,7 +47,7 @@ async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 }
 
 /** The detected text encoding. If the bytes can't be read now, the response has no charset. */
-const charsetFor = async (engine: Engine, row: Held): Promise<string | null> =>
+const charsetFor = async (engine: Engine, row: FileContent): Promise<string | null> =>
   row.mime_type!.startsWith('text/') ? encodingOf({ engine }, row).catch(() => null) : null
 
 export function safeHeaders(
@@ -56,7 +56,7 @@ export function safeHeaders(
   disposition: 'inline' | 'attachment',
   charset: string | null = null,
 ): Record<string, string> {
-  const how = disposition === 'inline' && shown.test(mime) ? 'inline' : 'attachment'
+  const how = disposition === 'inline' && inlineTypes.test(mime) ? 'inline' : 'attachment'
   return {
     'content-type': charset === null ? mime : `${mime}; charset=${charset}`,
     'content-disposition': `${how}; ${fileNameFields(name)}`,

@@ -19,8 +19,8 @@ export async function encodingOf(
     text: `select coalesce(charset, case when plain then 'utf-8' end) as charset from contents where sha256 = $1`,
     values: [sha256],
   })
-  const learnt = rows[0]?.charset ?? null
-  if (learnt !== null) return learnt
+  const charset = rows[0]?.charset ?? null
+  if (charset !== null) return charset
   const head = await headOf(engine, sha256!)
   const kind = kindOf(mime_type, name)
   const within = kind === 'html' || /xml/.test(mime_type ?? '') ? charsetWithin(head) : undefined

@@ -73,8 +73,8 @@ for (const [fate, { session, key: byKey, befall }] of Object.entries(fates))
     const workspace = (await alice.post('/workspaces', { name: 'Team' })).body.data.id as string
     await join(alice, bob, workspace, { role: 'member' })
     const place = `/workspaces/${workspace}/members/${bob.id}`
-    const made = await alice.post('/drive/files', { workspace_id: workspace, name: 'a.txt', content: 'bytes' })
-    const file = made.body.data.id as string
+    const response = await alice.post('/drive/files', { workspace_id: workspace, name: 'a.txt', content: 'bytes' })
+    const file = response.body.data.id as string
     const key = await bob.key({ scopes: ['*'] })
     const links = { session: await sign(bob, file), key: await sign(key, file) }
     for (const url of Object.values(links)) assert.deepEqual(await read(url), [200, 'bytes'])

@@ -70,17 +70,22 @@ const byEnding: Record<string, string> = {
 }
 
 /** Detects the type from the first bytes, else the extension, else the sender's claim, else whether it is text. */
-export async function mimeTypeOf(head: Uint8Array, name: string, said: string | null): Promise<string> {
-  const named = byEnding[extname(name).toLowerCase()]
+export async function mimeTypeOf(head: Uint8Array, name: string, statedType: string | null): Promise<string> {
+  const byName = byEnding[extname(name).toLowerCase()]
   const { fileTypeFromBuffer } = await import('file-type')
-  const seen = await fileTypeFromBuffer(head).catch(() => undefined)
+  const detected = await fileTypeFromBuffer(head).catch(() => undefined)
   // The extension is more specific for containers: DOCX is a ZIP, SVG is XML.
-  if (seen !== undefined && named !== undefined && containers.has(seen.mime)) return named
-  if (seen !== undefined) return seen.mime
+  if (detected !== undefined && byName !== undefined && containers.has(detected.mime)) return byName
+  if (detected !== undefined) return detected.mime
   const text = isText(head, head.length === HEAD_BYTES)
-  if (named !== undefined && (text || !isTextType(named))) return named
-  if (said !== null && /^[\w.+-]+\/[\w.+-]+$/.test(said) && said.length <= 127 && said !== UNKNOWN) {
-    if (text || !isTextType(said)) return said.toLowerCase()
+  if (byName !== undefined && (text || !isTextType(byName))) return byName
+  if (
+    statedType !== null &&
+    /^[\w.+-]+\/[\w.+-]+$/.test(statedType) &&
+    statedType.length <= 127 &&
+    statedType !== UNKNOWN
+  ) {
+    if (text || !isTextType(statedType)) return statedType.toLowerCase()
   }
   return text ? 'text/plain' : UNKNOWN
 }

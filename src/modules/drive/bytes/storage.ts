@@ -33,11 +33,11 @@ export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how
   if (limit === 0) return
   if (how === 'held')
     await sql`select pg_advisory_xact_lock(hashtextextended(${`storage ${workspaceId}`}, 0))`.execute(ctx.db)
-  const used = Number(await storedIn(ctx.db, workspaceId))
-  if (used + more > limit)
+  const usedBytes = Number(await storedIn(ctx.db, workspaceId))
+  if (usedBytes + more > limit)
     refuse('storage_full', {
-      message: `A workspace can store up to ${limit} bytes, and ${used} are used. Delete files permanently to free space.`,
-      details: { limit_bytes: limit, used_bytes: used, asked_bytes: more },
+      message: `A workspace can store up to ${limit} bytes, and ${usedBytes} are used. Delete files permanently to free space.`,
+      details: { limit_bytes: limit, used_bytes: usedBytes, asked_bytes: more },
     })
 }
 

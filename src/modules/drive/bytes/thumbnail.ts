@@ -24,14 +24,14 @@ const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pixels: number): Promise<Bytes> {
   const { sha256, mime_type } = row
   if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MOST_BYTES) return none()
-  const known = await ctx.db
+  const cached = await ctx.db
     .selectFrom('thumbnails')
     .select('thumbnail')
     .where('sha256', '=', sha256)
     .where('pixels', '=', pixels)
     .where((of) => of.or([of('thumbnail', 'is not', null), of('maker', '=', MAKER)]))
     .executeTakeFirst()
-  const thumbnail = known === undefined ? await make(ctx, sha256, pixels) : known.thumbnail
+  const thumbnail = cached === undefined ? await make(ctx, sha256, pixels) : cached.thumbnail
   if (thumbnail === null) return none()
   const { size_bytes } = await ctx.db
     .selectFrom('blobs')
@@ -71,7 +71,7 @@ async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number)
   const forget = (): void => {
     if (thumbnails.get(key) === one) thumbnails.delete(key)
   }
-  const { promise: left, reject } = Promise.withResolvers<never>()
+  const { promise: disconnection, reject } = Promise.withResolvers<never>()
   const leave = () => {
     one.askers -= 1
     if (one.askers === 0) {
@@ -83,15 +83,15 @@ async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number)
   }
   signal.addEventListener('abort', leave, { once: true })
   try {
-    return await Promise.race([one.made.finally(forget), left])
+    return await Promise.race([one.made.finally(forget), disconnection])
   } finally {
     signal.removeEventListener('abort', leave)
   }
 }
 
 function begin(ctx: Context, sha256: string, pixels: number): Making {
-  const left = new AbortController()
-  const made = drawn(ctx, sha256, pixels, left.signal).then(async (bytes) => {
+  const abandonment = new AbortController()
+  const result = draw(ctx, sha256, pixels, abandonment.signal).then(async (bytes) => {
     if (bytes === null) return remember(ctx, sha256, pixels, null)
     const staged = await ctx.engine.blobs.stage(Readable.from([bytes]))
     return ctx.transaction(async (ctx) => {
@@ -99,7 +99,7 @@ function begin(ctx: Context, sha256: string, pixels: number): Making {
       return remember(ctx, sha256, pixels, staged.sha256)
     })
   })
-  return { askers: 0, made, left }
+  return { askers: 0, made: result, left: abandonment }
 }
 
 async function remember(
@@ -122,7 +122,7 @@ async function remember(
 }
 
 /** Null if it isn't an image, takes too long, or crashes the decoder process. */
-async function drawn(ctx: Context, sha256: string, pixels: number, signal: AbortSignal): Promise<Uint8Array | null> {
+async function draw(ctx: Context, sha256: string, pixels: number, signal: AbortSignal): Promise<Uint8Array | null> {
   const load = async () => ({ bytes: await wholeBlob(ctx.engine, sha256), pixels })
   const outcome = await ctx.engine.pictures.draw(ctx.principal.accountId, load, signal).catch((error: unknown) => {
     if (!(error instanceof Busy)) throw error

@@ -8,9 +8,9 @@ const query = (path: string, words: [string, string][]): string => `${path}?${ne
 
 async function put(person: Person, parent: string | null, name: string, text: string): Promise<string> {
   const at = parent === null ? { workspace_id: person.workspaceId } : { parent_id: parent }
-  const sent = await upload(person, at, Buffer.from(text), name)
-  assert.equal(sent.status, 201, sent.text)
-  return sent.body.data.id
+  const response = await upload(person, at, Buffer.from(text), name)
+  assert.equal(response.status, 201, response.text)
+  return response.body.data.id
 }
 
 /** A file in a folder for each name, one in another. */
@@ -18,9 +18,9 @@ async function putDeep(person: Person, names: readonly string[]): Promise<void> 
   let parent: string | null = null
   for (const name of names) {
     const at = parent === null ? { workspace_id: person.workspaceId } : { parent_id: parent }
-    const made = await person.post('/drive/files/folders', { name, ...at })
-    assert.equal(made.status, 201, made.text)
-    parent = made.body.data.id
+    const response = await person.post('/drive/files/folders', { name, ...at })
+    assert.equal(response.status, 201, response.text)
+    parent = response.body.data.id
   }
   await put(person, parent, 'tea.txt', 'tea\n')
 }
@@ -73,14 +73,14 @@ test('searches of one account wait for their turn without delaying another accou
   const { scanner } = server.app.engine
   // All that her account may run at once, until the barrier opens.
   const barrier = Promise.withResolvers<ScanTask>()
-  const held = Array.from({ length: scanner.width }, () => scanner.scan(mallory.id, () => barrier.promise))
+  const blockedScans = Array.from({ length: scanner.width }, () => scanner.scan(mallory.id, () => barrier.promise))
   const over: number[] = []
   const searches = (file: string): string[] => [
     '/drive/grep?pattern=t.a',
     '/drive/grep?pattern=t.a&multiline=true&totals=true',
     `/drive/files/${file}/content?pattern=t.a`,
   ]
-  const waiting = searches(hers).map((path) => mallory.get(path).then(({ status }) => over.push(status)))
+  const pending = searches(hers).map((path) => mallory.get(path).then(({ status }) => over.push(status)))
   for (const path of searches(his)) {
     const answer = await bob.get(path)
     assert.equal(answer.status, 200, answer.text)
@@ -96,6 +96,6 @@ test('searches of one account wait for their turn without delaying another accou
     mostLines: 1,
     countAll: false,
   })
-  await Promise.all([...held, ...waiting])
+  await Promise.all([...blockedScans, ...pending])
   assert.deepEqual(over, [200, 200, 200])
 })

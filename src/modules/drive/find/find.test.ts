@@ -59,14 +59,14 @@ test('globs find files in path order, and none of other users', async () => {
       pattern,
     )
 
-  const seen: string[] = []
+  const allPaths: string[] = []
   let cursor: string | null = null
   do {
     const page = await glob({ pattern: '**', limit: '1', ...(cursor && { cursor }) })
-    seen.push(...paths(page))
+    allPaths.push(...paths(page))
     cursor = page.body.pagination.next_cursor
   } while (cursor)
-  assert.deepEqual(seen, ['readme.md', 'src/leaf.bin', 'src/lib/brew.ts', 'src/main.ts'])
+  assert.deepEqual(allPaths, ['readme.md', 'src/leaf.bin', 'src/lib/brew.ts', 'src/main.ts'])
 
   await alice.delete(`/drive/files/${made.src}`)
   assert.deepEqual(paths(await glob({ pattern: '**' })), ['readme.md'])
@@ -128,14 +128,14 @@ test('grep returns lines with context, files and counts, and names skipped files
   assert.equal((await grep({ pattern: 'x', type: 'nonsense' })).body.error.param, 'type')
   assert.deepEqual(paths(await grep({ pattern: '.' }, bob)), [])
 
-  const seen: string[] = []
+  const allPaths: string[] = []
   let cursor: string | null = null
   do {
     const page = await grep({ pattern: '.', limit: '2', ...(cursor && { cursor }) })
-    seen.push(...page.body.data.map(({ path, line }: any) => `${path}:${line}`))
+    allPaths.push(...page.body.data.map(({ path, line }: any) => `${path}:${line}`))
     cursor = page.body.pagination.next_cursor
   } while (cursor)
-  assert.deepEqual(seen, [
+  assert.deepEqual(allPaths, [
     'readme.md:1',
     'readme.md:3',
     'readme.md:4',
@@ -167,18 +167,18 @@ test('every skipped file is named, ten thousand per page', async () => {
       from files, generate_series(1, 10040) n where id = $1`,
     [one],
   )
-  const named = new Set<string>()
-  const found: string[] = []
+  const skippedIds = new Set<string>()
+  const allPaths: string[] = []
   const sizes: number[] = []
   let cursor: string | null = null
   do {
     const page = await find(alice, '/drive/grep', { pattern: 'tea', ...(cursor && { cursor }) })
     sizes.push(page.body.skipped_files.length)
-    for (const { file_id } of page.body.skipped_files) named.add(file_id)
-    found.push(...paths(page))
+    for (const { file_id } of page.body.skipped_files) skippedIds.add(file_id)
+    allPaths.push(...paths(page))
     cursor = page.body.pagination.next_cursor
   } while (cursor)
-  assert.deepEqual([sizes, named.size, found], [[10_000, 41], 10_041, ['tea.txt']])
+  assert.deepEqual([sizes, skippedIds.size, allPaths], [[10_000, 41], 10_041, ['tea.txt']])
 })
 
 test('literals match as written, in composed or decomposed form, as in ripgrep', async () => {
@@ -241,21 +241,21 @@ test('glob and grep find shared files and folders until the share ends', async (
   }
   const folderShare = await share('folder', made.lib)
   const fileShare = await share('file', made.readme)
-  const found = async (who: { get: Person['get'] }, more: Record<string, string> = {}) => [
+  const findBoth = async (who: { get: Person['get'] }, more: Record<string, string> = {}) => [
     paths(await find(who, '/drive/glob', { pattern: '**', ...more })),
     paths(await find(who, '/drive/grep', { pattern: 'brew|Tea', mode: 'files', ...more })),
   ]
   const shared = ['own.ts', 'readme.md', 'src/lib/brew.ts']
-  assert.deepEqual(await found(bob), [shared, shared])
-  assert.deepEqual(await found(bob, { path: 'src' }), [['src/lib/brew.ts'], ['src/lib/brew.ts']])
-  assert.deepEqual(await found(bob, { workspace_id: bob.workspaceId }), [['own.ts'], ['own.ts']])
-  assert.deepEqual(await found(await bob.key({ workspace_id: bob.workspaceId })), [['own.ts'], ['own.ts']])
-  assert.deepEqual(await found(carol), [[], []])
+  assert.deepEqual(await findBoth(bob), [shared, shared])
+  assert.deepEqual(await findBoth(bob, { path: 'src' }), [['src/lib/brew.ts'], ['src/lib/brew.ts']])
+  assert.deepEqual(await findBoth(bob, { workspace_id: bob.workspaceId }), [['own.ts'], ['own.ts']])
+  assert.deepEqual(await findBoth(await bob.key({ workspace_id: bob.workspaceId })), [['own.ts'], ['own.ts']])
+  assert.deepEqual(await findBoth(carol), [[], []])
   assert.equal((await find(bob, '/drive/glob', { pattern: '*', workspace_id: alice.workspaceId })).status, 404)
 
   await alice.delete(`/drive/files/${made.lib}`)
   assert.deepEqual(
-    await found(bob),
+    await findBoth(bob),
     [
       ['own.ts', 'readme.md'],
       ['own.ts', 'readme.md'],
@@ -264,5 +264,5 @@ test('glob and grep find shared files and folders until the share ends', async (
   )
   await alice.post(`/drive/files/${made.lib}/restore`)
   for (const id of [folderShare, fileShare]) await alice.delete(`/shares?share_id=${id}`)
-  assert.deepEqual(await found(bob), [['own.ts'], ['own.ts']])
+  assert.deepEqual(await findBoth(bob), [['own.ts'], ['own.ts']])
 })

@@ -63,13 +63,13 @@ interface GlobQuery {
 }
 
 /** Returns a page of files matching the globs. */
-export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: GlobQuery) {
-  const patterns = listOf(asked.pattern)
-  const fold = asked.case === 'insensitive' || (asked.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
+export async function findByGlob(ctx: Context, { cursor, limit, ...query }: GlobQuery) {
+  const patterns = listOf(query.pattern)
+  const fold = query.case === 'insensitive' || (query.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))
   const glob = globOf(patterns, fold, 'pattern')
-  const below = belowOf(asked.path)
-  const where = await within(ctx, asked.workspace_id)
-  let from = positionAt(positionOf('glob', asked, cursor))
+  const below = belowOf(query.path)
+  const where = await within(ctx, query.workspace_id)
+  let from = positionAt(positionOf('glob', query, cursor))
   const until = performance.now() + MOST_MS
   const hits: { id: Id; path: string }[] = []
   // As in ripgrep, globs match the path relative to the searched folder.
@@ -79,7 +79,7 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Glob
   for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
     const rows = await findStore.paths(ctx.db, {
       ...where,
-      kind: asked.type === 'any' ? null : asked.type,
+      kind: query.type === 'any' ? null : query.type,
       below,
       like,
       fold,
@@ -104,15 +104,15 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...asked }: Glob
     truncated = hits.length <= limit && performance.now() > until
     if (truncated) break
   }
-  const shown = hits.slice(0, limit)
-  const next = hits.length > limit ? place(shown.at(-1)!) : truncated ? from : null
+  const page = hits.slice(0, limit)
+  const next = hits.length > limit ? place(page.at(-1)!) : truncated ? from : null
   const rows = await fileStore.all(
     ctx.db,
-    shown.map(({ id }) => id),
+    page.map(({ id }) => id),
   )
   return {
     rows: rows.map(showFile),
-    next: next && cursorOf('glob', asked, [next.path, next.id]),
+    next: next && cursorOf('glob', query, [next.path, next.id]),
     extra: { truncated },
   }
 }

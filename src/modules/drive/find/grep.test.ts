@@ -26,8 +26,8 @@ async function put(person: Person, files: Tree): Promise<void> {
     ['.', { workspace_id: person.workspaceId }],
   ])
   const folder = async (path: string): Promise<object> => {
-    const known = folders.get(path)
-    if (known !== undefined) return known
+    const existing = folders.get(path)
+    if (existing !== undefined) return existing
     const place = await folder(dirname(path))
     const made = await person.post('/drive/files/folders', { ...place, name: path.split('/').at(-1) })
     folders.set(path, { parent_id: made.body.data.id })
@@ -80,18 +80,18 @@ test(
         if (rowCount === 0) break
         await new Promise((go) => setTimeout(go, 50))
       }
-      const asked = fc.sample(
+      const queries = fc.sample(
         fc.tuple(pattern, fc.constantFrom('sensitive', 'insensitive', 'smart'), fc.nat(3), fc.nat(3)),
         9,
       )
-      for (const [words, how, before, after] of asked) {
+      for (const [words, how, before, after] of queries) {
         const flag = { sensitive: '-s', insensitive: '-i', smart: '-S' }[how]
         const about = JSON.stringify([words, how, before, after, files])
         const query = { pattern: words, case: how }
-        const shown = new Set<Line>()
+        const shownLines = new Set<Line>()
         for (const row of await all(alice, { ...query, before: `${before}`, after: `${after}` })) {
           const lines = [...row.before, row.text, ...row.after]
-          lines.forEach((text, i) => shown.add(`${row.path}:${row.line - row.before.length + i}:${text}`))
+          lines.forEach((text, i) => shownLines.add(`${row.path}:${row.line - row.before.length + i}:${text}`))
         }
         const printed = rg(root, [
           '-n',
@@ -105,11 +105,11 @@ test(
           '-e',
           words,
         ])
-        assert.deepEqual([...shown].toSorted(), printed.toSorted(), about)
+        assert.deepEqual([...shownLines].toSorted(), printed.toSorted(), about)
         const counts = (await all(alice, { ...query, mode: 'count' })).map(({ path, count }) => `${path}:${count}`)
         assert.deepEqual(counts.toSorted(), rg(root, ['-c', flag, '-e', words]).toSorted(), about)
-        const named = (await all(alice, { ...query, mode: 'files', type: 'ts' })).map(({ path }) => path)
-        assert.deepEqual(named.toSorted(), rg(root, ['-l', flag, '-t', 'ts', '-e', words]).toSorted(), about)
+        const paths = (await all(alice, { ...query, mode: 'files', type: 'ts' })).map(({ path }) => path)
+        assert.deepEqual(paths.toSorted(), rg(root, ['-l', flag, '-t', 'ts', '-e', words]).toSorted(), about)
       }
     } finally {
       rmSync(root, { recursive: true, force: true })

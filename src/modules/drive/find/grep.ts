@@ -43,7 +43,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
   const { pattern: source, multiline, fixed, mode } = asked
   const spec: PatternSpec = { pattern: source, case: asked.case, multiline, fixed }
   const grams = await gramsOr400(ctx, spec)
-  const wanted = filterOf(asked)
+  const matchesPath = filterOf(asked)
   const below = belowOf(asked.path)
   const where = await within(ctx, asked.workspace_id)
   const position = positionOf('grep', asked, cursor)
@@ -52,11 +52,11 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
   let included = from !== null && afterLine > 0
   const first = from?.id
   const until = performance.now() + (asked.totals ? MOST_TOTALS_MS : MOST_MS)
-  const page = new Found(mode, limit)
+  const page = new PageRows(mode, limit)
   const totals = asked.totals ? { files: 0, count: 0 } : null
   let truncated = false
-  let done = false
-  for (let window = asked.totals ? MOST : FIRST; !done; window = Math.min(MOST, window * 4)) {
+  let isDone = false
+  for (let window = asked.totals ? MOST : FIRST; !isDone; window = Math.min(MOST, window * 4)) {
     const rows = await findStore.candidates(
       ctx.db,
       { ...where, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
@@ -66,7 +66,7 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
     /** The last candidate examined before the time ran out. */
     let late: Candidate | null = null
     const visit = (row: Candidate): boolean => {
-      if (wanted(below === '' ? row.path : row.path.slice(below.length + 1))) files.push(row)
+      if (matchesPath(below === '' ? row.path : row.path.slice(below.length + 1))) files.push(row)
       if (performance.now() > until) late = row
       return late === null
     }
@@ -85,23 +85,23 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
         totals.count += scanned.count
       }
       if (!page.take(file, scanned) && totals === null) {
-        done = true
+        isDone = true
         break
       }
       if (performance.now() > until) {
         truncated = true
         from = place(file)
-        done = true
+        isDone = true
         break
       }
     }
     const last: Candidate | undefined = late ?? rows.at(-1)
     if (last === undefined || (late === null && rows.length < window)) break
-    if (!done) {
+    if (!isDone) {
       from = place(last)
       included = false
       truncated = performance.now() > until
-      done = truncated
+      isDone = truncated
     }
   }
   const next = page.next ?? (truncated && from !== null ? { ...from, line: 0 } : null)
@@ -125,7 +125,7 @@ async function gramsOr400(ctx: Context, spec: PatternSpec): Promise<GramQuery> {
 }
 
 function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: string) => boolean {
-  const named = [...new Set(listOf(type))].map((name) => {
+  const extensions = [...new Set(listOf(type))].map((name) => {
     if (!Object.hasOwn(fileTypes, name))
       refuse('invalid_parameter', {
         param: 'type',
@@ -135,11 +135,11 @@ function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: stri
   })
   const globs = glob === undefined ? null : globOf(listOf(glob), false, 'glob')
   return (path) =>
-    (named.length === 0 || named.some((one) => one.matches(path))) && (globs === null || globs.matches(path))
+    (extensions.length === 0 || extensions.some((one) => one.matches(path))) && (globs === null || globs.matches(path))
 }
 
 /** Collects the rows of a page in order. */
-class Found {
+class PageRows {
   readonly rows: z.output<typeof GrepRow>[] = []
   readonly skipped: { file_id: Id; path: string; reason: string }[] = []
   next: { path: string; id: Id; line: number } | null = null

@@ -26,26 +26,26 @@ export async function* searchFiles(
   const { scanner } = ctx.engine
   const enough = new AbortController()
   const signal = AbortSignal.any([ctx.signal, enough.signal])
-  const waiting: Promise<{ file: Candidate; scanned: ScanResult }[]>[] = []
+  const queue: Promise<{ file: Candidate; scanned: ScanResult }[]>[] = []
   const parts = tasksOf(files)
   try {
     for (;;) {
-      while (waiting.length < scanner.width * 2) {
+      while (queue.length < scanner.width * 2) {
         const part = parts.next()
         if (part.done) break
         const scanning = scanPart(ctx, part.value, task, afterLine, first, signal).catch(orBusy)
         // It may fail while an earlier task is awaited.
         scanning.catch(() => {})
-        waiting.push(scanning)
+        queue.push(scanning)
       }
-      const ready = waiting.shift()
+      const ready = queue.shift()
       if (ready === undefined) return
       yield* await ready
     }
   } finally {
     // Cancels work ahead once the page is full.
     enough.abort()
-    await Promise.allSettled(waiting)
+    await Promise.allSettled(queue)
   }
 }
 

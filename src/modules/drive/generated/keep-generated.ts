@@ -45,10 +45,10 @@ export async function keepGenerated(
   target: GeneratedTarget,
   files: readonly GeneratedFile[],
 ): Promise<FileRow[]> {
-  const given = await placeOf(ctx, target)
-  await lockTree(ctx, [given.workspaceId], 'shared')
+  const root = await placeOf(ctx, target)
+  await lockTree(ctx, [root.workspaceId], 'shared')
   const { workspaceId, folder } =
-    target.folderId === null ? await generatedFolder(ctx, given) : await lockTarget(ctx, given)
+    target.folderId === null ? await generatedFolder(ctx, root) : await lockTarget(ctx, root)
   await checkRoom(
     ctx,
     workspaceId,
@@ -80,10 +80,10 @@ async function placeOf(ctx: Context, { workspaceId, folderId }: GeneratedTarget)
 /** Creates the folder on first use. If a file has its name, uses the workspace's root. */
 async function generatedFolder(ctx: Context, root: Target): Promise<Target> {
   const { workspaceId } = root
-  for (let made = false; ; made = true) {
-    const there = await fileStore.named(ctx.db, workspaceId, null, FOLDER)
-    if (there !== undefined) return there.kind === 'folder' ? { workspaceId, folder: there } : root
-    if (made) return root
+  for (let isRetry = false; ; isRetry = true) {
+    const existing = await fileStore.named(ctx.db, workspaceId, null, FOLDER)
+    if (existing !== undefined) return existing.kind === 'folder' ? { workspaceId, folder: existing } : root
+    if (isRetry) return root
     try {
       return { workspaceId, folder: await insert(ctx, root, FOLDER, 'fail', null) }
     } catch (error) {

@@ -14,18 +14,18 @@ test('an owner sees a file with its parent folders and full access, a grantee se
   const inner = await made('/drive/files/folders', { parent_id: outer.id, name: 'Inner' })
   const file = await made('/drive/files', { parent_id: inner.id, name: 'a.txt', content: 'one' })
   const at = `/v1/app/drive/files/${file.id}`
-  const seen = async (who: typeof alice) => {
+  const shownTo = async (who: typeof alice) => {
     const { status, body } = await who.get(at)
     return status === 200
       ? [body.data.access, ...body.data.ancestors.map(({ name }: { name: string }) => name)]
       : status
   }
-  assert.deepEqual(await seen(alice), ['all', 'Outer', 'Inner'])
+  assert.deepEqual(await shownTo(alice), ['all', 'Outer', 'Inner'])
   assert.deepEqual(
     (await alice.get(at)).body.data.file,
     (await alice.get(`/drive/files/${file.id}/metadata`)).body.data,
   )
-  assert.equal(await seen(bob), 404)
+  assert.equal(await shownTo(bob), 404)
 
   const shared = await alice.post('/shares', {
     resource_type: 'folder',
@@ -33,10 +33,10 @@ test('an owner sees a file with its parent folders and full access, a grantee se
     grantee: { email: bob.email },
   })
   await bob.post('/invitations/accept', { token: shared.body.data.token })
-  assert.deepEqual(await seen(bob), ['view', 'Inner'])
+  assert.deepEqual(await shownTo(bob), ['view', 'Inner'])
   await alice.patch('/shares', { share_id: shared.body.data.id, access: 'edit' })
-  assert.deepEqual(await seen(bob), ['edit', 'Inner'])
-  assert.equal(await seen(carol), 404)
+  assert.deepEqual(await shownTo(bob), ['edit', 'Inner'])
+  assert.equal(await shownTo(carol), 404)
 
   const rows = (who: typeof alice, query: string) => who.get(`/v1/app/drive/rows?${query}`)
   assert.deepEqual(
@@ -62,8 +62,8 @@ test('an owner sees a file with its parent folders and full access, a grantee se
   assert.deepEqual(await latest(bob), [[], null], 'what is shared is listed where it is shared')
   const [mark, , id] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
   for (const moment of ['-271821-04-20T00:00:00.000Z', 'lately']) {
-    const made = Buffer.from(JSON.stringify([mark, moment, id])).toString('base64url')
-    const { status, body } = await alice.get(`/v1/app/drive/latest?cursor=${made}`)
+    const forgedCursor = Buffer.from(JSON.stringify([mark, moment, id])).toString('base64url')
+    const { status, body } = await alice.get(`/v1/app/drive/latest?cursor=${forgedCursor}`)
     assert.deepEqual([status, body.error.code], [400, 'invalid_cursor'], moment)
   }
   // It reads a page from an index, not a drive of any size.
@@ -79,8 +79,8 @@ test('an owner sees a file with its parent folders and full access, a grantee se
   })
   await alice.delete(`/drive/files/${note}`)
   await alice.delete(`/drive/files/${outer.id}`)
-  assert.deepEqual(await seen(alice), ['all', 'Outer', 'Inner'])
-  assert.equal(await seen(bob), 404)
+  assert.deepEqual(await shownTo(alice), ['all', 'Outer', 'Inner'])
+  assert.equal(await shownTo(bob), 404)
 })
 
 test('a long folder is listed in a few calls, each file once', async () => {

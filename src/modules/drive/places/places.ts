@@ -23,17 +23,17 @@ export async function placeOf(ctx: Context): Promise<z.output<typeof FilePlace>>
   const row = file.of(ctx)
   const shown = showFile(row)
   const { id, created_at, updated_at } = shown
-  const above = await fileStore.all(ctx.db, row.ancestors)
+  const parents = await fileStore.all(ctx.db, row.ancestors)
   const member = membershipIn(ctx.principal, row.workspace_id) !== null
-  const readable = member ? above : await sharedAbove(ctx, above)
+  const readable = member ? parents : await sharedAbove(ctx, parents)
   const ancestors = readable.map((folder) => ({ id: folder.id, name: folder.name }))
   return { id, created_at, updated_at, file: shown, ancestors, access: accessOf(ctx.workspace!.membership, member) }
 }
 
 /** A share covers everything below a folder, so the readable parents start at the shared one. */
-async function sharedAbove(ctx: Context, above: readonly FileRow[]): Promise<readonly FileRow[]> {
-  for (const [at, folder] of above.entries())
-    if ((await sharedPlace(ctx.db, ctx.principal, 'file', folder)) !== null) return above.slice(at)
+async function sharedAbove(ctx: Context, parents: readonly FileRow[]): Promise<readonly FileRow[]> {
+  for (const [at, folder] of parents.entries())
+    if ((await sharedPlace(ctx.db, ctx.principal, 'file', folder)) !== null) return parents.slice(at)
   return []
 }
 

@@ -44,15 +44,15 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
       message: `The file has ${row.size_bytes} bytes, and message attachments can have up to ${MOST_BYTES} bytes.`,
       details: { limit_bytes: MOST_BYTES },
     })
-  const held = attachmentOf(row)
-  if (row.workspace_id === workspaceId) return held
+  const attachment = attachmentOf(row)
+  if (row.workspace_id === workspaceId) return attachment
   if (membershipIn(ctx.principal, workspaceId) === null)
     refuse('insufficient_role', {
       param,
       message:
         'The file is in another workspace, and you can’t write files to the chat’s workspace. Send its bytes instead.',
     })
-  return (await carry(ctx, [held], workspaceId))[0]!
+  return (await carry(ctx, [attachment], workspaceId))[0]!
 }
 
 /**
@@ -69,12 +69,12 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
     })
   return ctx.transaction(async (ctx) => {
     await lockTree(ctx, [workspaceId], 'shared')
-    const there = await lockBlobs(ctx.db, [...new Set(attachments.map(({ sha256 }) => sha256))])
-    const kept = attachments.filter(({ sha256 }) => there.has(sha256))
+    const existing = await lockBlobs(ctx.db, [...new Set(attachments.map(({ sha256 }) => sha256))])
+    const remaining = attachments.filter(({ sha256 }) => existing.has(sha256))
     await checkRoom(
       ctx,
       workspaceId,
-      kept.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
+      remaining.reduce((sum, { size_bytes }) => sum + size_bytes, 0),
       'held',
     )
     const carried: Attachment[] = []
@@ -82,7 +82,7 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
       const { name, media_type: mime_type, size_bytes, sha256 } = one
       const content = { sha256, mime_type, size_bytes: BigInt(size_bytes) }
       const target = { workspaceId, folder: null }
-      carried.push(there.has(sha256) ? attachmentOf(await insert(ctx, target, name, 'rename', content)) : one)
+      carried.push(existing.has(sha256) ? attachmentOf(await insert(ctx, target, name, 'rename', content)) : one)
     }
     return carried
   })
@@ -90,13 +90,13 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
 
 /** Returns an attachment's bytes, or null if they were deleted. */
 export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Promise<Buffer | null> {
-  const [there] = await engine.postgres.db
+  const [blob] = await engine.postgres.db
     .selectFrom('blobs')
     .select('sha256')
     .where('sha256', '=', sha256)
     .where('place', '<>', '')
     .execute()
-  if (there === undefined) return null
+  if (blob === undefined) return null
   return wholeBlob(engine, sha256).catch((error: unknown) => {
     if (error instanceof BlobMissing) return null
     throw error
@@ -110,14 +110,14 @@ export async function textAttached(
   signal: AbortSignal,
 ): Promise<string> {
   const file = { name, mime_type: media_type, size_bytes: BigInt(size_bytes), sha256 }
-  const asked = { kind: 'page', offset: 0, limit: MOST_LINES } as const
+  const query = { kind: 'page', offset: 0, limit: MOST_LINES } as const
   const { db } = engine.postgres
-  const found = await db
+  const owner = await db
     .selectFrom('resources')
     .select(({ fn }) => fn.coalesce('created_by', 'workspace_id').as('account'))
     .where('id', '=', file_id)
     .executeTakeFirst()
-  const { lines } = await readText({ engine, db, signal, account: found?.account ?? file_id }, file, asked)
+  const { lines } = await readText({ engine, db, signal, account: owner?.account ?? file_id }, file, query)
   return lines.map(({ text }) => text).join('\n')
 }
 

@@ -33,26 +33,26 @@ export async function eachLine(
   const bytes = isPlain(encoding) ? parts : transcoded(parts, encoding)
   const decoder = new TextDecoder(isPlain(encoding) ? encoding : 'utf-8', { ignoreBOM: true })
   let number = 0
-  let begun = false
-  let kept: Buffer[] = []
+  let isStarted = false
+  let pieces: Buffer[] = []
   let length = 0
 
-  const keep = (piece: Buffer, lent: boolean) => {
+  const keep = (piece: Buffer, isReused: boolean) => {
     if (want(number + 1) && length <= MOST_LINE_BYTES + 1) {
       const some = piece.subarray(0, MOST_LINE_BYTES + 1 - length)
-      kept.push(lent ? Buffer.from(some) : some)
+      pieces.push(isReused ? Buffer.from(some) : some)
     }
     length += piece.length
   }
   /** Returns whether to continue. */
   const end = (): boolean => {
     number += 1
-    const wanted = want(number)
-    let line = !wanted ? null : kept.length === 1 ? kept[0]! : Buffer.concat(kept)
+    const isWanted = want(number)
+    let line = !isWanted ? null : pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
     const cut = length > MOST_LINE_BYTES
-    kept = []
+    pieces = []
     length = 0
-    begun = false
+    isStarted = false
     if (line === null) return true
     if (cut) line = line.subarray(0, wholeUpTo(line, MOST_LINE_BYTES, encoding))
     else if (line.at(-1) === 13) line = line.subarray(0, -1)
@@ -73,9 +73,9 @@ export async function eachLine(
     }
     if (at === buffer.length) continue
     keep(buffer.subarray(at), true)
-    begun = true
+    isStarted = true
   }
-  if (begun) end()
+  if (isStarted) end()
   return number
 }
 

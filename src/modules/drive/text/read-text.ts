@@ -43,13 +43,13 @@ type Missing = 'no_text' | 'incomplete'
 
 /** `account`: whose turn is used to extract a document's text. */
 type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
-type Read = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
+type ReadableRow = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
 /** Reads lines of a file or of a document's extracted text. */
 export async function readText(
   ctx: Reading,
-  row: Read,
+  row: ReadableRow,
   asked: TextQuery,
 ): Promise<Text & { extracted: boolean; reason: Missing | null }> {
   const { sha256, mime_type } = row
@@ -59,10 +59,10 @@ export async function readText(
   const document = await documentText(ctx, row)
   if (typeof document === 'object' && document !== null) {
     const bytes = Buffer.from(document.text)
-    const read: Parts = async function* ({ start, end } = {}) {
+    const readParts: Parts = async function* ({ start, end } = {}) {
       yield bytes.subarray(start, end)
     }
-    return { ...(await linesOf(ctx, read, 'utf-8', asked)), extracted: true, reason: document.missing }
+    return { ...(await linesOf(ctx, readParts, 'utf-8', asked)), extracted: true, reason: document.missing }
   }
   const encoding = await encodingOf(ctx, row)
   // A file with a document's type may actually be text.
@@ -77,65 +77,65 @@ export async function readText(
 /** Returns a document's text, or why there is none; null if it isn't a document. New documents are extracted now. */
 async function documentText(
   ctx: Reading,
-  { sha256, mime_type, name, size_bytes }: Read,
+  { sha256, mime_type, name, size_bytes }: ReadableRow,
 ): Promise<{ text: string; missing: Missing | null } | string | null> {
   const kind = kindOf(mime_type, name)
   if (kind === null || kind === 'text' || kind === 'html') return null
   const of = { sha256: sha256!, mime_type, name, size_bytes: size_bytes!, account: ctx.account }
-  const learnt = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
+  const contents = await learnContents(ctx.engine, [of], { documents: true }).catch((error: unknown) => {
     if (error instanceof Unreadable)
       return refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
     throw error
   })
-  if (learnt.pending.size > 0)
+  if (contents.pending.size > 0)
     refuse('unavailable', { message: 'The text of this document is being extracted. Try again in a few seconds.' })
   const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text, missing: reason as Missing | null }
 }
 
 /** Streams, so memory use doesn't depend on the length of the text or its lines. */
-async function linesOf(ctx: Reading, parts: Parts, encoding: string, asked: TextQuery): Promise<Text> {
-  if (asked.kind === 'page') return { ...(await page(parts(), encoding, asked)), encoding }
-  if (asked.kind === 'pattern') return { ...(await search(ctx, parts(), encoding, asked)), encoding }
+async function linesOf(ctx: Reading, parts: Parts, encoding: string, query: TextQuery): Promise<Text> {
+  if (query.kind === 'page') return { ...(await page(parts(), encoding, query)), encoding }
+  if (query.kind === 'pattern') return { ...(await search(ctx, parts(), encoding, query)), encoding }
   const { total, marks } = isPlain(encoding)
     ? await countLines(parts())
     : { total: await eachLine(parts(), encoding, none, stop), marks: [] }
-  const from = Math.max(1, total - asked.lines + 1)
+  const from = Math.max(1, total - query.lines + 1)
   const mark = marks.findLast(({ line }) => line <= from) ?? { line: 1, byte: 0 }
   const { lines, truncated } = await page(parts({ start: mark.byte }), encoding, {
     offset: from - mark.line,
-    limit: asked.lines,
+    limit: query.lines,
   })
-  const shown = lines.map((line) => ({ ...line, number: line.number + mark.line - 1 }))
-  return { lines: shown, total_lines: total, truncated, encoding }
+  const numbered = lines.map((line) => ({ ...line, number: line.number + mark.line - 1 }))
+  return { lines: numbered, total_lines: total, truncated, encoding }
 }
 
 const none = () => false
 const stop = () => true
 
-type Found = Pick<Text, 'lines' | 'total_lines' | 'truncated'>
+type LinesFound = Pick<Text, 'lines' | 'total_lines' | 'truncated'>
 
 async function page(
   parts: AsyncIterable<Uint8Array>,
   encoding: string,
   { offset, limit }: { offset: number; limit: number },
-): Promise<Found> {
+): Promise<LinesFound> {
   const room = roomFor()
   const lines: ShownLine[] = []
   let full = false
-  let cut = false
+  let isTruncated = false
   const total_lines = await eachLine(
     parts,
     encoding,
     (number) => !full && number > offset && number <= offset + limit,
     (line) => {
-      cut ||= line.cut
+      isTruncated ||= line.cut
       if (room(line)) lines.push({ number: line.number, text: line.text, match: null })
       else full = true
       return true
     },
   )
-  return { lines, total_lines, truncated: cut || full || total_lines > offset + limit }
+  return { lines, total_lines, truncated: isTruncated || full || total_lines > offset + limit }
 }
 
 /** Returns `limit` matching lines after the first `offset`, each with context. */
@@ -144,7 +144,7 @@ async function search(
   parts: AsyncIterable<Uint8Array>,
   encoding: string,
   { pattern, context, offset, limit }: Extract<TextQuery, { kind: 'pattern' }>,
-): Promise<Found> {
+): Promise<LinesFound> {
   const room = roomFor()
   const lines: ShownLine[] = []
   let before: Line[] = []
@@ -175,10 +175,10 @@ async function search(
       after -= 1
     } else if (context > 0) before = [...before, line].slice(-context)
   }
-  let waiting: Line[] = []
+  let pendingLines: Line[] = []
   const flush = async (): Promise<void> => {
-    const batch = waiting
-    waiting = []
+    const batch = pendingLines
+    pendingLines = []
     if (batch.length === 0 || !searching) return
     const texts = batch.map(({ text }) => text)
     const hits = await hitsIn(ctx, pattern, texts)
@@ -191,7 +191,7 @@ async function search(
     encoding,
     () => searching && !searched.over,
     (line) => {
-      waiting.push(line)
+      pendingLines.push(line)
       return true
     },
   )
@@ -210,8 +210,8 @@ async function hitsIn(ctx: Reading, pattern: LineSpec, lines: readonly string[])
 }
 
 function roomFor(): (line: Line) => boolean {
-  let left = MOST_TEXT_BYTES
-  return ({ text }) => (left -= text.length + 32) >= 0
+  let bytesLeft = MOST_TEXT_BYTES
+  return ({ text }) => (bytesLeft -= text.length + 32) >= 0
 }
 
 /** Yields parts one by one, so each part's lines are searched before the next, up to the search limit. */

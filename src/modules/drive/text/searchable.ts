@@ -35,13 +35,13 @@ export const fileSearchable: Searchable = {
         (select id from files where ancestors @> array[f.id]) x`.execute(db)
     // After a `.git` is moved, its old folder is no longer a repository, but the event doesn't name it.
     const moved = events.some(({ type }) => /\.(moved|updated|deleted)$/.test(type))
-    const were = moved
+    const earlierRepositories = moved
       ? await sql<{ id: Id }>`select s.id from search_rows s join files f on f.id = s.id where s.type = 'repository'
           and not exists (select from files g where g.parent_id = f.id and g.name = '.git' and not g.trashed)`.execute(
           db,
         )
       : { rows: [] }
-    return [...new Set([...ids, ...rows.map(({ id }) => id), ...were.rows.map(({ id }) => id)])]
+    return [...new Set([...ids, ...rows.map(({ id }) => id), ...earlierRepositories.rows.map(({ id }) => id)])]
   },
 
   async read(engine, ids) {
@@ -86,14 +86,17 @@ export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.
 
 /** Indexes plain text immediately. Documents take longer, so a job extracts them and updates their files. */
 async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
-  const { pending: left, texts: said } = await learnContents(engine, files, { documents: false, most: MOST_BODY })
-  for (const sha256 of left) {
+  const { pending: pendingHashes, texts: newTexts } = await learnContents(engine, files, {
+    documents: false,
+    most: MOST_BODY,
+  })
+  for (const sha256 of pendingHashes) {
     const { id } = files.find((file) => file.sha256 === sha256)!
     await learnLater(engine, sha256, id)
   }
   // While a document is extracted again, its earlier text stays searchable.
-  const known = files.map(({ sha256 }) => sha256).filter((sha256) => !said.has(sha256))
-  return new Map([...said, ...(await textsOf(engine, known, MOST_BODY))])
+  const otherHashes = files.map(({ sha256 }) => sha256).filter((sha256) => !newTexts.has(sha256))
+  return new Map([...newTexts, ...(await textsOf(engine, otherHashes, MOST_BODY))])
 }
 
 const BUSY_SECONDS = 10
@@ -108,16 +111,16 @@ export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
       from files f join resources r on r.id = f.id where f.id = ${id} and f.sha256 is not null`.execute(
       engine.postgres.db,
     )
-  const learnt = await learnContents(engine, rows, { documents: true }).catch((error: unknown) => {
+  const contents = await learnContents(engine, rows, { documents: true }).catch((error: unknown) => {
     if (error instanceof Unreadable) return null
     throw error
   })
-  if (learnt === null) {
+  if (contents === null) {
     // The account has too many queued extractions, so the job yields its slot.
     await learnLater(engine, rows[0]!.sha256, id, BUSY_SECONDS)
     return []
   }
-  if (learnt.pending.size > 0) throw new Error('the document is to be read again')
+  if (contents.pending.size > 0) throw new Error('the document is to be read again')
   const same = await sql<{
     id: Id
   }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::bpchar[])`.execute(engine.postgres.db)

@@ -30,9 +30,9 @@ test('a file is read by lines, from its end, and by pattern', async () => {
     ['line 29999 é', 'line 30000 é'],
   )
   assert.deepEqual([numbers(end), end.truncated], [[29_999, 30_000], false])
-  const found = await read(`pattern=${encodeURIComponent('^LINE 2999\\d É$')}&context=1&case=insensitive&limit=2`)
+  const page = await read(`pattern=${encodeURIComponent('^LINE 2999\\d É$')}&context=1&case=insensitive&limit=2`)
   assert.deepEqual(
-    found.lines.map(({ number, match }: { number: number; match: boolean }) => [number, match]),
+    page.lines.map(({ number, match }: { number: number; match: boolean }) => [number, match]),
     [
       [29_989, false],
       [29_990, true],
@@ -40,7 +40,7 @@ test('a file is read by lines, from its end, and by pattern', async () => {
       [29_992, true],
     ],
   )
-  assert.equal(found.truncated, true)
+  assert.equal(page.truncated, true)
   assert.deepEqual(numbers(await read(`pattern=29999&offset=0`)), [29_999])
 
   const utf16 = await put(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('ä\nö\r\nü', 'utf16le')]), 'u.txt')
@@ -137,14 +137,14 @@ test('lines are the same however the bytes are split', async () => {
                 .map((line, i, all) =>
                   i < all.length - 1 || text.endsWith('\n') ? line.replace(/\r$/, '') : line.replace(/\r$/, ''),
                 )
-        const got: string[] = []
+        const lines: string[] = []
         const total = await eachLine(
           cut(bytes, size),
           'utf-8',
           () => true,
-          ({ text }) => got.push(text) > 0,
+          ({ text }) => lines.push(text) > 0,
         )
-        assert.deepEqual(got, expected)
+        assert.deepEqual(lines, expected)
         assert.equal(total, expected.length)
         assert.equal((await countLines(cut(bytes, size))).total, expected.length)
       },

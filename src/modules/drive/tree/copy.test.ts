@@ -73,14 +73,18 @@ test('a folder copied to another workspace is independent, and other users can c
   const top = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
   const inner = await folder(alice, { parent_id: top }, 'Q1')
   const file = await write(alice, { parent_id: inner }, 'a.txt', 'one')
-  const made = await alice.post(`/drive/files/${top}/copy`, { workspace_id: team })
-  assert.deepEqual([made.status, made.body.data.workspace_id, made.body.data.path], [201, team, 'Plans'], made.text)
+  const response = await alice.post(`/drive/files/${top}/copy`, { workspace_id: team })
+  assert.deepEqual(
+    [response.status, response.body.data.workspace_id, response.body.data.path],
+    [201, team, 'Plans'],
+    response.text,
+  )
   const again = await alice.post(`/drive/files/${top}/copy`, { workspace_id: team })
   assert.equal(again.body.data.name, 'Plans (2)')
   await alice.patch(`/drive/files/${file}`, { content: 'two' })
-  const there = (await alice.get(`/drive/files?workspace_id=${team}&kind=file`)).body.data
-  assert.deepEqual(there.map(({ path }: { path: string }) => path).sort(), ['Plans (2)/Q1/a.txt', 'Plans/Q1/a.txt'])
-  for (const copy of there) assert.equal((await alice.get(`/drive/files/${copy.id}`)).text, 'one')
+  const copies = (await alice.get(`/drive/files?workspace_id=${team}&kind=file`)).body.data
+  assert.deepEqual(copies.map(({ path }: { path: string }) => path).sort(), ['Plans (2)/Q1/a.txt', 'Plans/Q1/a.txt'])
+  for (const copy of copies) assert.equal((await alice.get(`/drive/files/${copy.id}`)).text, 'one')
   assert.equal((await bob.post(`/drive/files/${top}/copy`, { workspace_id: bob.workspaceId })).status, 404)
   assert.equal((await alice.post(`/drive/files/${top}/copy`, { workspace_id: bob.workspaceId })).status, 404)
 
@@ -88,7 +92,7 @@ test('a folder copied to another workspace is independent, and other users can c
   await addUpStorage(server.app.engine)
   assert.equal(await stored(server, team), 6)
   assert.equal((await alice.delete(`/workspaces/${team}?confirm=Team`)).status, 200)
-  assert.equal((await alice.get(`/drive/files/${there[0].id}`)).status, 404)
+  assert.equal((await alice.get(`/drive/files/${copies[0].id}`)).status, 404)
   await addUpStorage(server.app.engine)
   assert.equal(await stored(server, team), 0)
   await alice.delete(`/drive/files/${top}`)
@@ -108,21 +112,21 @@ test('a workspaceâ€™s storage limit holds, also against concurrent writers', asy
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 201, 507, 507, 507])
   const full = answers.find(({ status }) => status === 507)!
   assert.deepEqual([full.body.error.type, full.body.error.details.limit_bytes], ['storage_full', 1_000])
-  const kept = answers.find(({ status }) => status === 201)!.body.data.id
-  assert.equal((await alice.patch(`/drive/files/${kept}`, { content: 'x'.repeat(101) })).status, 507)
-  assert.equal((await alice.patch(`/drive/files/${kept}`, { content: 'x'.repeat(50) })).status, 200)
-  assert.equal((await alice.post(`/drive/files/${kept}/content-versions/restore`, { version: 1 })).status, 507)
-  assert.equal((await alice.post(`/drive/files/${kept}/copy`, { workspace_id: alice.workspaceId })).status, 201)
-  assert.equal((await alice.post(`/drive/files/${kept}/copy`, { workspace_id: alice.workspaceId })).status, 507)
+  const fileId = answers.find(({ status }) => status === 201)!.body.data.id
+  assert.equal((await alice.patch(`/drive/files/${fileId}`, { content: 'x'.repeat(101) })).status, 507)
+  assert.equal((await alice.patch(`/drive/files/${fileId}`, { content: 'x'.repeat(50) })).status, 200)
+  assert.equal((await alice.post(`/drive/files/${fileId}/content-versions/restore`, { version: 1 })).status, 507)
+  assert.equal((await alice.post(`/drive/files/${fileId}/copy`, { workspace_id: alice.workspaceId })).status, 201)
+  assert.equal((await alice.post(`/drive/files/${fileId}/copy`, { workspace_id: alice.workspaceId })).status, 507)
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data.id
   const inbox = await folder(alice, { workspace_id: team }, 'inbox')
   for (const size of [400, 400])
     await alice.post('/drive/files', { workspace_id: team, name: `${Math.random()}`, content: 'y'.repeat(size) })
-  const over = await alice.post(`/drive/files/${kept}/move`, { parent_id: inbox })
+  const over = await alice.post(`/drive/files/${fileId}/move`, { parent_id: inbox })
   assert.equal(over.status, 507, 'its versions come along')
-  await alice.delete(`/drive/files/${kept}`)
+  await alice.delete(`/drive/files/${fileId}`)
   assert.equal((await put('trash counts', 101)).status, 507)
-  await alice.delete(`/drive/files/${kept}/permanent-delete`)
+  await alice.delete(`/drive/files/${fileId}/permanent-delete`)
   assert.equal((await put('room again', 101)).status, 201)
 })
 
@@ -185,7 +189,7 @@ test('up to sixty thumbnails of an account are queued, and abandoned ones arenâ€
   leaving.abort()
   await Promise.all(all)
   assert.ok(refused.length >= 5, `${refused.length} of 112 were refused`)
-  const made = async () => {
+  const thumbnailCount = async () => {
     const { rows } = await server.app.engine.postgres.pool.query<{ n: number }>(
       'select count(*)::int n from thumbnails',
     )
@@ -196,5 +200,5 @@ test('up to sixty thumbnails of an account are queued, and abandoned ones arenâ€
     new Set(await Promise.all(Array.from({ length: 10 }, () => ask(ids[27]!, 1024, null)))),
     new Set([200]),
   )
-  assert.ok((await made()) < 50, `${await made()} were made`)
+  assert.ok((await thumbnailCount()) < 50, `${await thumbnailCount()} were made`)
 })

@@ -31,15 +31,15 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
     const hashes = new Set(rows.flatMap(({ sha256 }) => sha256 ?? []))
     if ((await lockBlobs(ctx.db, [...hashes])).size < hashes.size)
       throw new Error(`some bytes of ${row.id} have no row`)
-    const made = new Map<Id, FileRow>()
+    const copies = new Map<Id, FileRow>()
     for (const one of rows) {
       const { sha256, size_bytes, mime_type } = one
       const content = sha256 === null ? null : { sha256, size_bytes, mime_type }
       const first = one.id === row.id
-      const place = first ? target : { workspaceId: target.workspaceId, folder: made.get(one.parent_id!)! }
-      made.set(one.id, await insert(ctx, place, first ? name : one.name, first ? 'rename' : 'fail', content))
+      const place = first ? target : { workspaceId: target.workspaceId, folder: copies.get(one.parent_id!)! }
+      copies.set(one.id, await insert(ctx, place, first ? name : one.name, first ? 'rename' : 'fail', content))
     }
-    return made.get(row.id)!
+    return copies.get(row.id)!
   })
 }
 

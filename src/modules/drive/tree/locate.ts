@@ -18,12 +18,12 @@ export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<File
 
 /** A file or folder that a request names outside its path, if the caller has `scope` for it. */
 export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string): Promise<FileRow> {
-  const gone = { param, message: absent('file or folder', id) }
-  const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', gone)
+  const notFound = { param, message: absent('file or folder', id) }
+  const row = (await fileStore.get(ctx.db, id)) ?? refuse('not_found', notFound)
   const place =
     membershipIn(ctx.principal, row.workspace_id) ??
     (row.trashed ? null : await sharedPlace(ctx.db, ctx.principal, 'file', row)) ??
-    refuse('not_found', gone)
+    refuse('not_found', notFound)
   checkPlace(place, scope)
   if (!scope.endsWith(':read')) checkWritable(place)
   return row

@@ -58,10 +58,10 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
     if (row.parent_id === (folder?.id ?? null) && !crossing) return row
     await place(ctx, row, { workspaceId, folder }, row.name, 'parent_id')
     if (crossing) await crossOver(ctx, row.id, workspaceId)
-    const moved = await readFile(ctx, row.id)
-    await tell(ctx, 'moved', moved, [row.workspace_id])
-    if (crossing) await auditCrossing(ctx, row, moved)
-    return moved
+    const after = await readFile(ctx, row.id)
+    await tell(ctx, 'moved', after, [row.workspace_id])
+    if (crossing) await auditCrossing(ctx, row, after)
+    return after
   })
 }
 

@@ -18,12 +18,12 @@ test('a folder can be trashed, restored and moved to another workspace while its
   const files = await Promise.all(
     Array.from({ length: 4 }, (_, i) => write(alice, { parent_id: plans.id }, `${i}.txt`)),
   )
-  const said: string[] = []
+  const faults: string[] = []
   const writing = { over: false }
   const writers = files.map(async ({ id }, i) => {
     for (let n = 0; !writing.over; n++) {
       const { status, text } = await alice.patch(`/drive/files/${id}`, { content: `${i} ${n}` })
-      if (status >= 500) said.push(text)
+      if (status >= 500) faults.push(text)
     }
   })
   for (let round = 0; round < 12; round++)
@@ -32,24 +32,24 @@ test('a folder can be trashed, restored and moved to another workspace while its
       await alice.post(`/drive/files/${plans.id}/restore`),
       await alice.post(`/drive/files/${plans.id}/move`, { parent_id: round % 2 === 0 ? away.id : home.id }),
     ])
-      if (answer.status !== 200) said.push(answer.text)
+      if (answer.status !== 200) faults.push(answer.text)
   writing.over = true
   await Promise.all(writers)
-  assert.deepEqual(said, [])
+  assert.deepEqual(faults, [])
 })
 
 test('two folders with the same contents in different order can be copied at the same time', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const names = Array.from({ length: 12 }, (_, i) => `text ${i}`)
-  const made: string[] = []
+  const ids: string[] = []
   for (const order of [names, names.toReversed()]) {
-    const { id } = await folder(alice, { workspace_id: alice.workspaceId }, `of ${made.length}`)
-    made.push(id)
+    const { id } = await folder(alice, { workspace_id: alice.workspaceId }, `of ${ids.length}`)
+    ids.push(id)
     for (const [i, content] of order.entries()) await write(alice, { parent_id: id }, `${100 + i}`, content)
   }
   for (let round = 0; round < 4; round++) {
-    const copies = [...made, ...made].map((id) =>
+    const copies = [...ids, ...ids].map((id) =>
       alice.post(`/drive/files/${id}/copy`, { workspace_id: alice.workspaceId }),
     )
     for (const { status, text } of await Promise.all(copies)) assert.equal(status, 201, text)
@@ -84,22 +84,22 @@ test('ten concurrent uploads of one name as its next version each become a versi
   const alice = await server.person('Alice')
   for (const round of [1, 2]) {
     const { id } = await folder(alice, { workspace_id: alice.workspaceId }, `folder ${round}`)
-    const sent = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         alice.post('/drive/files', { parent_id: id, name: 'a.txt', content: `by ${i}`, on_conflict: 'version' }),
       ),
     )
     assert.deepEqual(
-      sent.map(({ status }) => status).toSorted((a, b) => a - b),
+      responses.map(({ status }) => status).toSorted((a, b) => a - b),
       [...Array.from({ length: 9 }, () => 200), 201],
-      sent.map(({ text }) => text).join('\n'),
+      responses.map(({ text }) => text).join('\n'),
     )
     const [file] = (await alice.get(`/drive/files?parent_id=${id}`)).body.data
-    const held = await Promise.all(
+    const contents = await Promise.all(
       Array.from({ length: 10 }, async (_, i) => (await alice.get(`/drive/files/${file.id}?version=${i + 1}`)).text),
     )
     assert.deepEqual(
-      held.toSorted(),
+      contents.toSorted(),
       Array.from({ length: 10 }, (_, i) => `by ${i}`),
     )
   }

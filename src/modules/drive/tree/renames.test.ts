@@ -13,8 +13,11 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 async function folder(): Promise<string> {
-  const made = await alice.post('/drive/files/folders', { workspace_id: alice.workspaceId, name: `f${Math.random()}` })
-  return ok(made).body.data.id
+  const response = await alice.post('/drive/files/folders', {
+    workspace_id: alice.workspaceId,
+    name: `f${Math.random()}`,
+  })
+  return ok(response).body.data.id
 }
 
 function ok(answer: Answer): Answer {

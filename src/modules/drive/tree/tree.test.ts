@@ -20,19 +20,19 @@ test('restoring a folder restores exactly what was trashed with it', async () =>
   const plans = await folder(alice, at, 'Plans')
   const inner = await folder(alice, { parent_id: plans.id }, '2027')
   const old = await write(alice, { parent_id: plans.id }, 'old.md')
-  const kept = await write(alice, { parent_id: inner.id }, 'a.md')
+  const file = await write(alice, { parent_id: inner.id }, 'a.md')
   await alice.delete(`/drive/files/${old.id}`)
-  const gone = await alice.delete(`/drive/files/${plans.id}`)
-  assert.deepEqual(gone.body, { deleted: true, id: plans.id })
-  assert.deepEqual((await alice.delete(`/drive/files/${plans.id}`)).body, gone.body, 'once more changes nothing')
+  const deletion = await alice.delete(`/drive/files/${plans.id}`)
+  assert.deepEqual(deletion.body, { deleted: true, id: plans.id })
+  assert.deepEqual((await alice.delete(`/drive/files/${plans.id}`)).body, deletion.body, 'once more changes nothing')
   assert.deepEqual(await paths(alice), [])
   assert.deepEqual(await paths(alice, '&status=trashed'), ['Plans', 'Plans/old.md'])
   assert.deepEqual(await paths(alice, `&status=trashed&parent_id=${inner.id}`), ['Plans/2027/a.md'])
   for (const refused of [
-    await alice.patch(`/drive/files/${kept.id}`, { content: 'x' }),
-    await alice.post(`/drive/files/${kept.id}/move`, { parent_id: null }),
+    await alice.patch(`/drive/files/${file.id}`, { content: 'x' }),
+    await alice.post(`/drive/files/${file.id}/move`, { parent_id: null }),
     await alice.post('/drive/files', { parent_id: inner.id, name: 'b', content: 'b' }),
-    await alice.post(`/drive/files/${kept.id}/signed-url`, {}),
+    await alice.post(`/drive/files/${file.id}/signed-url`, {}),
   ])
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'invalid_state'], refused.text)
 
@@ -41,21 +41,21 @@ test('restoring a folder restores exactly what was trashed with it', async () =>
   const back = await alice.post(`/drive/files/${plans.id}/restore`)
   assert.deepEqual([back.status, back.body.data.name, back.body.data.status], [200, 'Plans (2)', 'active'], back.text)
   assert.deepEqual(await paths(alice), ['Plans', 'Plans (2)', 'Plans (2)/2027', 'Plans (2)/2027/a.md'])
-  assert.equal((await alice.get(`/drive/files/${kept.id}`)).text, 'a.md')
+  assert.equal((await alice.get(`/drive/files/${file.id}`)).text, 'a.md')
   const older = await alice.post(`/drive/files/${old.id}/restore`)
   assert.equal(older.body.data.path, 'Plans (2)/old.md', 'its folder is there again')
 
-  await alice.delete(`/drive/files/${kept.id}`)
+  await alice.delete(`/drive/files/${file.id}`)
   await alice.delete(`/drive/files/${plans.id}`)
   assert.equal((await alice.delete(`/drive/files/${plans.id}/permanent-delete`)).status, 200)
   assert.equal((await alice.get(`/drive/files/${inner.id}/metadata`)).status, 404)
-  const orphan = await alice.post(`/drive/files/${kept.id}/restore`)
+  const orphan = await alice.post(`/drive/files/${file.id}/restore`)
   assert.deepEqual(
     [orphan.body.data.path, orphan.body.data.parent_id],
     ['a.md', null],
     'its folder is gone: to the root',
   )
-  const active = await alice.delete(`/drive/files/${kept.id}/permanent-delete`)
+  const active = await alice.delete(`/drive/files/${file.id}/permanent-delete`)
   assert.deepEqual([active.status, active.body.error.code], [409, 'invalid_state'])
 })
 
@@ -93,8 +93,12 @@ test('folders move with their contents, never into themselves or onto an existin
     const ring = await alice.post(`/drive/files/${a.id}/move`, { parent_id })
     assert.deepEqual([ring.status, ring.body.error.param], [400, 'parent_id'], ring.text)
   }
-  const moved = await alice.post(`/drive/files/${b.id}/move`, { parent_id: null })
-  assert.deepEqual([moved.status, moved.body.data.path, moved.body.data.parent_id], [200, 'b', null], moved.text)
+  const response = await alice.post(`/drive/files/${b.id}/move`, { parent_id: null })
+  assert.deepEqual(
+    [response.status, response.body.data.path, response.body.data.parent_id],
+    [200, 'b', null],
+    response.text,
+  )
   assert.deepEqual(await paths(alice), ['a', 'b', 'b/c', 'b/c/deep.txt'])
   const renamed = await alice.patch(`/drive/files/${b.id}`, { name: 'B' })
   assert.equal(renamed.body.data.path, 'B')
@@ -172,9 +176,9 @@ test('of concurrent edits based on the same state one succeeds, and the others g
   assert.deepEqual([name.status, name.body.error.code], [409, 'stale_update'])
   const etag = (await key.get(at)).headers.get('etag')!
   assert.equal((await key.patch(at, { content: 'x' }, { 'if-match': '"old"' })).status, 412)
-  const known = (await key.get(`${at}/metadata`)).headers.get('etag')!
+  const currentEtag = (await key.get(`${at}/metadata`)).headers.get('etag')!
   assert.equal((await key.patch(at, { content: 'x' }, { 'if-match': etag })).status, 200)
-  assert.equal((await key.patch(at, { name: 'p.txt' }, { 'if-match': known })).status, 412)
+  assert.equal((await key.patch(at, { name: 'p.txt' }, { 'if-match': currentEtag })).status, 412)
   const plans = await folder(alice, { workspace_id: alice.workspaceId }, 'Plans')
   const tag = (await key.get(`/drive/files/${plans.id}/metadata`)).headers.get('etag')!
   assert.equal((await key.patch(`/drive/files/${plans.id}`, { name: 'Q1' }, { 'if-match': tag })).status, 200)
@@ -229,9 +233,9 @@ test('a link gives read access until it expires, is used, or the file is trashed
   const read = (url: URL, method = 'GET') => server.stranger.request(method, url.pathname + url.search)
   const url = await mint()
   assert.equal(url.origin, server.origin)
-  const got = await read(url)
-  assert.deepEqual([got.status, got.text], [200, 'bytes'], got.text)
-  assert.match(got.headers.get('x-request-id') ?? '', /^[0-9A-Z]{26}$/)
+  const response = await read(url)
+  assert.deepEqual([response.status, response.text], [200, 'bytes'], response.text)
+  assert.match(response.headers.get('x-request-id') ?? '', /^[0-9A-Z]{26}$/)
   assert.equal((await read(url, 'POST')).status, 405)
   for (const [name, value] of [
     ['expires', String(Number(url.searchParams.get('expires')) + 9)],

@@ -26,8 +26,8 @@ test('folders can be 128 levels deep and paths 4,096 bytes long, also after move
   const deeper = await make({ parent_id: deep.at(-1) }, 'e')
   assert.deepEqual([deeper.status, deeper.body.error.param], [400, 'parent_id'], deeper.text)
   const two = await chain(['x', 'y'])
-  const moved = await alice.post(`/drive/files/${two[0]}/move`, { parent_id: deep[126] })
-  assert.deepEqual([moved.status, moved.body.error.param], [400, 'parent_id'], moved.text)
+  const response = await alice.post(`/drive/files/${two[0]}/move`, { parent_id: deep[126] })
+  assert.deepEqual([response.status, response.body.error.param], [400, 'parent_id'], response.text)
   const long = await chain(Array.from({ length: 15 }, (_, i) => `${i}`.padEnd(250, 'n')))
   const last = (await alice.post('/drive/files', { parent_id: long.at(-1), name: 'n'.repeat(200), content: 'x' })).body
     .data

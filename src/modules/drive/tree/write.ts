@@ -21,7 +21,7 @@ export interface NewFile {
   name: string
   onConflict: OnConflict
   /** The type stated by the sender. */
-  said: string | null
+  statedType: string | null
 }
 
 /** Stores bytes and passes them to `work`. On any failure the bytes are deleted. */
@@ -44,36 +44,36 @@ export async function staging<T>(
 export async function putFile(
   ctx: Context,
   target: Target,
-  { name, onConflict, said }: NewFile,
+  { name, onConflict, statedType }: NewFile,
   staged: StagedBlob,
-): Promise<{ row: FileRow; made: boolean }> {
-  const mime = await mimeTypeOf(staged.head, name, said)
+): Promise<{ row: FileRow; isNew: boolean }> {
+  const mime = await mimeTypeOf(staged.head, name, statedType)
   return ctx.transaction(async (ctx) => {
     await lockTree(ctx, [target.workspaceId], 'shared')
     const { workspaceId, folder } = await lockTarget(ctx, target)
-    const there = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
-    if (there?.kind === 'file') return { row: await setContent(ctx, there, staged, mime), made: false }
+    const existing = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
+    if (existing?.kind === 'file') return { row: await setContent(ctx, existing, staged, mime), isNew: false }
     await checkRoom(ctx, workspaceId, staged.size, 'held')
     await keepBlob(ctx, staged)
     const content = { sha256: staged.sha256, size_bytes: BigInt(staged.size), mime_type: mime }
     const row = await tryInsert(ctx, { workspaceId, folder }, name, onConflict, content)
-    if (row !== null) return { row, made: true }
+    if (row !== null) return { row, isNew: true }
     // Created concurrently: the existing file gets these bytes.
     const quicker = onConflict === 'version' ? await heldByName(ctx, workspaceId, folder?.id ?? null, name) : undefined
     if (quicker?.kind !== 'file') return refuseTaken(ctx, workspaceId, folder?.id ?? null, name)
     const same = quicker.sha256 === staged.sha256
-    return { row: same ? quicker : await nextVersion(ctx, quicker, content, null), made: false }
+    return { row: same ? quicker : await nextVersion(ctx, quicker, content, null), isNew: false }
   })
 }
 
 /** The item with this name, locked if it is a file. Repeats if it was moved while waiting for the lock. */
 async function heldByName(ctx: Context, workspaceId: Id, parentId: Id | null, name: string) {
   for (;;) {
-    const there = await fileStore.named(ctx.db, workspaceId, parentId, name)
-    if (there?.kind !== 'file') return there
-    await lock(ctx, there)
-    const stays = there.workspace_id === workspaceId && there.parent_id === parentId && there.name === name
-    if (stays && !there.trashed) return there
+    const existing = await fileStore.named(ctx.db, workspaceId, parentId, name)
+    if (existing?.kind !== 'file') return existing
+    await lock(ctx, existing)
+    const stays = existing.workspace_id === workspaceId && existing.parent_id === parentId && existing.name === name
+    if (stays && !existing.trashed) return existing
   }
 }
 
@@ -105,18 +105,18 @@ async function tryInsert(
       ? { sha256: null, size_bytes: null, mime_type: null, content_version: 0, content_updated_at: null }
       : { ...content, content_version: 1, content_updated_at: register.updated_at }
   for (
-    let tried = name;
+    let candidate = name;
     ;
-    tried = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, aroundNumber(name))
+    candidate = await fileStore.freeName(ctx.db, workspaceId, folder?.id ?? null, aroundNumber(name))
   ) {
-    const lies = placeBelow(folder, tried)
+    const lies = placeBelow(folder, candidate)
     checkDepth(lies, 'parent_id')
     const row = {
       id,
       workspace_id: workspaceId,
       parent_id: folder?.id ?? null,
       kind: content === null ? 'folder' : 'file',
-      name: tried,
+      name: candidate,
       ...lies,
       ...stored,
     } as const
@@ -207,10 +207,10 @@ export async function refuseTaken(
   name: string,
   param = 'name',
 ): Promise<never> {
-  const there = await fileStore.named(ctx.engine.postgres.db, workspaceId, parentId, name)
+  const existing = await fileStore.named(ctx.engine.postgres.db, workspaceId, parentId, name)
   return refuse('already_exists', {
     param,
-    message: `A ${there?.kind ?? 'file'} with this name already exists.`,
-    details: { id: there?.id ?? null, kind: there?.kind ?? null },
+    message: `A ${existing?.kind ?? 'file'} with this name already exists.`,
+    details: { id: existing?.id ?? null, kind: existing?.kind ?? null },
   })
 }

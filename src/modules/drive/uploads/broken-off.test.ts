@@ -17,13 +17,13 @@ const blobsIn = (server: TestServer): string[] =>
     .map(({ name }) => name)
 
 const begin = async (who: Caller, workspaceId: string, length: number | null, name = 'big.bin'): Promise<string> => {
-  const made = await who.post('/drive/uploads', undefined, {
+  const response = await who.post('/drive/uploads', undefined, {
     ...tus,
     ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(length) }),
     'upload-metadata': `workspace_id ${base64(workspaceId)},filename ${base64(name)}`,
   })
-  assert.equal(made.status, 201, made.text)
-  return new URL(made.headers.get('location')!).pathname
+  assert.equal(response.status, 201, response.text)
+  return new URL(response.headers.get('location')!).pathname
 }
 
 const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: Record<string, string> = {}) =>
@@ -44,9 +44,9 @@ test('an upload interrupted anywhere keeps its bytes, and the resumed file is co
   let offset = 0
   for (let round = 0; offset < bytes.length; round++) {
     const rest = bytes.subarray(offset)
-    const cut = round < 4 ? Math.floor(Math.random() * 100_000) : rest.length
-    await brokenOff(server.origin, at, key.headers, offset, rest, Math.min(cut, rest.length))
-    for (let last = offset, tries = 0; tries < 50 && offset - last < cut; tries++) {
+    const length = round < 4 ? Math.floor(Math.random() * 100_000) : rest.length
+    await brokenOff(server.origin, at, key.headers, offset, rest, Math.min(length, rest.length))
+    for (let last = offset, tries = 0; tries < 50 && offset - last < length; tries++) {
       offset = (await state()).offset_bytes
       await new Promise((go) => setTimeout(go, 10))
     }

@@ -49,13 +49,13 @@ const routes: Readonly<Record<string, (name: string, folder: string) => Promise<
   JSON: (name, folder) => alice.post('/drive/files', { parent_id: folder, name, content: 'x' }),
   tus: async (name, folder) => {
     const tus = { 'tus-resumable': '1.0.0' }
-    const made = await alice.post('/drive/uploads', undefined, {
+    const response = await alice.post('/drive/uploads', undefined, {
       ...tus,
       'upload-length': '1',
       'upload-metadata': `parent_id ${base64(folder)},filename ${base64(name)}`,
     })
-    if (made.status !== 201) return made
-    const path = new URL(made.headers.get('location')!, server.origin).pathname
+    if (response.status !== 201) return response
+    const path = new URL(response.headers.get('location')!, server.origin).pathname
     return alice.request('PATCH', path, Buffer.from('x'), {
       ...tus,
       'upload-offset': '0',

@@ -25,19 +25,19 @@ export interface Begin {
 }
 
 /** Creates an upload. An empty file is complete immediately. */
-export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
-  checkVersion(given.tus_resumable)
-  const length = given.upload_length ?? null
-  if (length === null && given.upload_defer_length !== '1')
+export async function begin(ctx: Context, request: Begin): Promise<UploadRow> {
+  checkVersion(request.tus_resumable)
+  const length = request.upload_length ?? null
+  if (length === null && request.upload_defer_length !== '1')
     refuse('missing_parameter', {
       param: 'Upload-Length',
       message: 'Send `Upload-Length`, or `Upload-Defer-Length: 1`.',
     })
-  const about = metadataIn(given.upload_metadata)
+  const about = metadataIn(request.upload_metadata)
   const ids = { workspace_id: idIn(about, 'workspace_id'), parent_id: idIn(about, 'parent_id') }
   const target = await targetOf(ctx, ids)
-  const named = about.has('name') ? 'name' : 'filename'
-  const name = checkName(about.get(named) ?? 'file', named)
+  const nameKey = about.has('name') ? 'name' : 'filename'
+  const name = checkName(about.get(nameKey) ?? 'file', nameKey)
   const onConflict = conflictIn(about)
   checkLength(ctx, length ?? 0)
   if (onConflict === 'fail') await checkFree(ctx, target, name)
@@ -56,7 +56,7 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
     mime_type: about.get('mime_type') ?? about.get('filetype') ?? null,
     on_conflict: onConflict,
     length_bytes: length === null ? null : BigInt(length),
-    metadata: given.upload_metadata ?? null,
+    metadata: request.upload_metadata ?? null,
     expires_at: new Date(ctx.now().getTime() + KEPT_MS),
   })
   if (length === 0) await finish(ctx, row, 0, null)
@@ -92,19 +92,19 @@ export interface Append {
  * Appends bytes at an offset and returns the new offset. Bytes of an interrupted request are kept, except under a
  * checksum. The last bytes and the complete file are committed in one transaction.
  */
-export async function append(ctx: Context, given: Append): Promise<{ offset: number; fileId: Id | null }> {
-  checkVersion(given.tus_resumable)
+export async function append(ctx: Context, request: Append): Promise<{ offset: number; fileId: Id | null }> {
+  checkVersion(request.tus_resumable)
   const row = upload.of(ctx)
   if (ctx.upload?.mimeType !== 'application/offset+octet-stream')
     refuse('unsupported_media_type', { message: 'Send the bytes as `application/offset+octet-stream`.' })
   checkKept(row)
-  const start = given.upload_offset
+  const start = request.upload_offset
   if (start === undefined)
     return refuse('missing_parameter', { param: 'Upload-Offset', message: '`Upload-Offset` is required.' })
   if (start !== Number(row.offset_bytes)) mismatch(Number(row.offset_bytes))
   if (row.file_id !== null) return { offset: start, fileId: row.file_id }
-  const length = await lengthOf(ctx, row, given.upload_length)
-  const checksum = checksumIn(given.upload_checksum)
+  const length = await lengthOf(ctx, row, request.upload_length)
+  const checksum = checksumIn(request.upload_checksum)
   const hash = checksum && createHash(checksum.algorithm)
   const pending: { start: number; staged: StagedBlob }[] = []
   let at = start
@@ -151,12 +151,12 @@ async function wholeMeanwhile(
   return { offset, fileId: await finish(ctx, row, offset, null) }
 }
 
-async function lengthOf(ctx: Context, row: UploadRow, given: number | undefined): Promise<number | null> {
-  const known = row.length_bytes === null ? null : Number(row.length_bytes)
-  if (given === undefined) return known
-  checkLength(ctx, given)
-  const length = known ?? (await uploadStore.setLength(ctx.db, row.id, given))
-  if (length === given) return given
+async function lengthOf(ctx: Context, row: UploadRow, requested: number | undefined): Promise<number | null> {
+  const stored = row.length_bytes === null ? null : Number(row.length_bytes)
+  if (requested === undefined) return stored
+  checkLength(ctx, requested)
+  const length = stored ?? (await uploadStore.setLength(ctx.db, row.id, requested))
+  if (length === requested) return requested
   return refuse('invalid_parameter', {
     param: 'Upload-Length',
     message:
@@ -224,14 +224,14 @@ async function finish(ctx: Context, row: UploadRow, start: number, last: StagedB
       for (const part of parts) yield* blobs.read(part.place)
       if (place !== null) yield* blobs.read(place)
     }
-    const { name, mime_type: said, on_conflict: onConflict } = row
+    const { name, mime_type: statedType, on_conflict: onConflict } = row
     const { fileId, places } = await staging(ctx, whole(), (staged) =>
       ctx.transaction(async (ctx) => {
         const expires = new Date(ctx.now().getTime() + KEPT_MS)
         const advanced = await uploadStore.advance(ctx.db, id, start, last?.size ?? 0, expires)
         if (!advanced) await overtaken(ctx, id)
-        const made = await putFile(ctx, target, { name, onConflict, said }, staged)
-        return { fileId: made.row.id, places: await uploadStore.becomeFile(ctx.db, id, made.row.id) }
+        const file = await putFile(ctx, target, { name, onConflict, statedType }, staged)
+        return { fileId: file.row.id, places: await uploadStore.becomeFile(ctx.db, id, file.row.id) }
       }),
     )
     for (const one of places) await blobs.remove(one)

@@ -93,15 +93,15 @@ export const uploadStore = {
   /** Records the resulting file and deletes the parts. Returns the parts' places. */
   async becomeFile(db: Db, id: Id, fileId: Id): Promise<string[]> {
     await db.updateTable('uploads').set({ file_id: fileId }).where('id', '=', id).execute()
-    const gone = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
-    return gone.map(({ place }) => place)
+    const parts = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
+    return parts.map(({ place }) => place)
   },
 
   /** Returns its parts' places, or null if it was already deleted. */
   async delete(db: Db, id: Id): Promise<string[] | null> {
-    const gone = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
+    const parts = await db.deleteFrom('upload_parts').where('upload_id', '=', id).returning('place').execute()
     const row = await db.deleteFrom('uploads').where('id', '=', id).returning('id').executeTakeFirst()
-    return row === undefined ? null : gone.map(({ place }) => place)
+    return row === undefined ? null : parts.map(({ place }) => place)
   },
 
   async expired(db: Db, limit: number): Promise<Id[]> {

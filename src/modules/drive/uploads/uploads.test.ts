@@ -14,13 +14,13 @@ const blobsIn = (server: TestServer): string[] =>
     .map(({ name }) => name)
 
 const begin = async (who: Caller, workspaceId: string, length: number | null, name = 'big.bin'): Promise<string> => {
-  const made = await who.post('/drive/uploads', undefined, {
+  const response = await who.post('/drive/uploads', undefined, {
     ...tus,
     ...(length === null ? { 'upload-defer-length': '1' } : { 'upload-length': String(length) }),
     'upload-metadata': `workspace_id ${base64(workspaceId)},filename ${base64(name)}`,
   })
-  assert.equal(made.status, 201, made.text)
-  return new URL(made.headers.get('location')!).pathname
+  assert.equal(response.status, 201, response.text)
+  return new URL(response.headers.get('location')!).pathname
 }
 
 const send = (who: Caller, at: string, offset: number, bytes: Uint8Array, more: Record<string, string> = {}) =>
@@ -74,8 +74,8 @@ test('tus-js-client uploads a file in chunks and resumes through another server 
     ['movie.bin', bytes.length, createHash('sha256').update(bytes).digest('hex')],
   )
   assert.deepEqual(blobsIn(server), [about.sha256], 'no part is left')
-  const done = (await key.get(new URL(address).pathname)).body.data
-  assert.deepEqual([done.status, done.file_id], ['completed', file])
+  const upload = (await key.get(new URL(address).pathname)).body.data
+  assert.deepEqual([upload.status, upload.file_id], ['completed', file])
 })
 
 test('tus rules for offsets, versions, checksums and termination hold', async () => {
@@ -115,12 +115,12 @@ test('tus rules for offsets, versions, checksums and termination hold', async ()
   const file = both.find(({ status }) => status === 204)!.headers.get('x-uk-file-id')!
   assert.equal((await alice.get(`/drive/files/${file}`)).text, '0123456789')
 
-  const given = await begin(alice, alice.workspaceId, 10, 'given-up')
-  await send(alice, given, 0, Buffer.from('01234'))
-  const wrong = await alice.request('PATCH', given, Buffer.from('x'), { ...tus, 'upload-offset': '5' })
+  const abandoned = await begin(alice, alice.workspaceId, 10, 'given-up')
+  await send(alice, abandoned, 0, Buffer.from('01234'))
+  const wrong = await alice.request('PATCH', abandoned, Buffer.from('x'), { ...tus, 'upload-offset': '5' })
   assert.equal(wrong.status, 415)
-  assert.equal((await alice.request('DELETE', given, undefined, tus)).status, 204)
-  assert.equal((await alice.request('HEAD', given, undefined, tus)).status, 404)
+  assert.equal((await alice.request('DELETE', abandoned, undefined, tus)).status, 204)
+  assert.equal((await alice.request('HEAD', abandoned, undefined, tus)).status, 404)
   assert.equal(blobsIn(server).length, 1)
   const empty = await begin(alice, alice.workspaceId, 0, 'empty')
   const { data } = (await alice.get(empty)).body
@@ -131,7 +131,7 @@ test('an upload that can’t succeed is rejected before its bytes: existing name
   await using server = await testServer({ environment: { UK_LIMIT_STORAGE_BYTES: '1000', UK_LIMIT_FILE_BYTES: '800' } })
   const alice = await server.person('Alice')
   const at = { workspace_id: alice.workspaceId }
-  const taken = (await alice.post('/drive/files', { ...at, name: 'a.bin', content: 'x'.repeat(300) })).body.data
+  const existing = (await alice.post('/drive/files', { ...at, name: 'a.bin', content: 'x'.repeat(300) })).body.data
   const ask = (length: number, name: string, more = '') =>
     alice.post('/drive/uploads', undefined, {
       ...tus,
@@ -141,7 +141,7 @@ test('an upload that can’t succeed is rejected before its bytes: existing name
   const refused = await ask(10, 'a.bin')
   assert.deepEqual(
     [refused.status, refused.body.error.code, refused.body.error.details.id, refused.headers.get('tus-resumable')],
-    [409, 'already_exists', taken.id, '1.0.0'],
+    [409, 'already_exists', existing.id, '1.0.0'],
     refused.text,
   )
   assert.equal((await ask(701, 'b.bin')).status, 507)
@@ -149,9 +149,9 @@ test('an upload that can’t succeed is rejected before its bytes: existing name
   assert.deepEqual([large.status, large.headers.get('tus-max-size')], [413, '800'])
   const version = await ask(5, 'a.bin', `,on_conflict ${base64('version')}`)
   assert.equal(version.status, 201, version.text)
-  const sent = await send(alice, new URL(version.headers.get('location')!).pathname, 0, Buffer.from('newer'))
-  assert.equal(sent.headers.get('x-uk-file-id'), taken.id)
-  assert.equal((await alice.get(`/drive/files/${taken.id}`)).text, 'newer')
+  const response = await send(alice, new URL(version.headers.get('location')!).pathname, 0, Buffer.from('newer'))
+  assert.equal(response.headers.get('x-uk-file-id'), existing.id)
+  assert.equal((await alice.get(`/drive/files/${existing.id}`)).text, 'newer')
 })
 
 test('a key for one workspace can’t see or end uploads to another', async () => {
@@ -164,8 +164,8 @@ test('a key for one workspace can’t see or end uploads to another', async () =
   assert.equal((await key.get(at)).status, 404)
   assert.equal((await send(key, at, 5, Buffer.from('56789'))).status, 404)
   assert.equal((await key.request('DELETE', at, undefined, tus)).status, 404)
-  const done = await send(alice, at, 5, Buffer.from('56789'))
-  assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, '0123456789')
+  const response = await send(alice, at, 5, Buffer.from('56789'))
+  assert.equal((await alice.get(`/drive/files/${response.headers.get('x-uk-file-id')}`)).text, '0123456789')
 
   // It can upload into a folder shared with its workspace.
   const bob = await server.person('Bob')
@@ -175,26 +175,26 @@ test('a key for one workspace can’t see or end uploads to another', async () =
     .data
   const share = { resource_type: 'folder', resource_id: folder, grantee: { workspace_id: team }, access: 'edit' }
   assert.equal((await bob.post('/shares', share)).status, 201)
-  const made = await key.post('/drive/uploads', undefined, {
+  const creation = await key.post('/drive/uploads', undefined, {
     ...tus,
     'upload-length': '1',
     'upload-metadata': `parent_id ${base64(folder)},filename ${base64('a')}`,
   })
-  const sent = await send(key, new URL(made.headers.get('location')!).pathname, 0, Buffer.from('x'))
-  assert.equal(sent.status, 204, sent.text)
-  assert.equal((await bob.get(`/drive/files/${sent.headers.get('x-uk-file-id')}`)).text, 'x')
+  const lastResponse = await send(key, new URL(creation.headers.get('location')!).pathname, 0, Buffer.from('x'))
+  assert.equal(lastResponse.status, 204, lastResponse.text)
+  assert.equal((await bob.get(`/drive/files/${lastResponse.headers.get('x-uk-file-id')}`)).text, 'x')
 })
 
 test('of two concurrent requests that set the length one wins, and the upload completes', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const at = await begin(alice, alice.workspaceId, null, 'a')
-  const said = await Promise.all(
+  const responses = await Promise.all(
     [4, 7].map((length) => send(alice, at, 0, Buffer.alloc(0), { 'upload-length': String(length) })),
   )
-  assert.deepEqual(said.map(({ status }) => status).sort(), [204, 400], said.map(({ text }) => text).join())
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 400], responses.map(({ text }) => text).join())
   const length = Number((await alice.request('HEAD', at, undefined, tus)).headers.get('upload-length'))
-  assert.equal(said[length === 4 ? 0 : 1]!.status, 204)
+  assert.equal(responses[length === 4 ? 0 : 1]!.status, 204)
   const done = await send(alice, at, 0, Buffer.alloc(length, 'x'))
   assert.equal((await alice.get(`/drive/files/${done.headers.get('x-uk-file-id')}`)).text, 'x'.repeat(length))
 

@@ -36,13 +36,13 @@ const ways: Record<string, (alice: Person, file: string, name: string) => Promis
 test('an invalid name is rejected by every way to create or rename a file', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const made = await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'a.txt', content: 'x' })
+  const response = await alice.post('/drive/files', { workspace_id: alice.workspaceId, name: 'a.txt', content: 'x' })
   for (const [way, give] of Object.entries(ways)) {
     for (const name of refused) {
-      const { status, text } = await give(alice, made.body.data.id, name)
+      const { status, text } = await give(alice, response.body.data.id, name)
       assert.equal(status, 400, `${way}, ${JSON.stringify(name.slice(0, 20))}: ${text}`)
     }
-    const taken = await give(alice, made.body.data.id, `${way} fine.txt`)
-    assert.ok(taken.status < 300, `${way}: ${taken.text}`)
+    const accepted = await give(alice, response.body.data.id, `${way} fine.txt`)
+    assert.ok(accepted.status < 300, `${way}: ${accepted.text}`)
   }
 })

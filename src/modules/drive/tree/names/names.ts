@@ -6,8 +6,8 @@ const MOST_PATH_BYTES = 4_096
 const MOST_DEPTH = 128
 
 /** Returns the name in NFC as stored. Rejects names that could mislead people or programs. */
-export function checkName(given: string, param = 'name', called = `\`${param}\``): string {
-  const name = given.normalize('NFC')
+export function checkName(input: string, param = 'name', called = `\`${param}\``): string {
+  const name = input.normalize('NFC')
   const wrong = whatIsWrong(name)
   if (wrong !== null) refuse('invalid_parameter', { param, message: `${called} ${wrong}.` })
   return name
@@ -27,8 +27,8 @@ function whatIsWrong(name: string): string | null {
 }
 
 /** Turns a sender's arbitrary file name into a valid one, changing as little as possible. */
-export function safeName(given: string): string {
-  const name = given
+export function safeName(input: string): string {
+  const name = input
     .toWellFormed()
     .normalize('NFC')
     .replaceAll(/[\p{Cc}/\u202A-\u202E\u2066-\u2069]/gu, '')
