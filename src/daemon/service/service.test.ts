@@ -198,7 +198,7 @@ test('without systemd, the command reports that and writes nothing', async () =>
   assert.match(result.output, /is running \(process \d+\) and connected/)
   const { code, output } = await box.uk('computer', 'install')
   assert.equal(code, 1)
-  assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
+  assert.match(output, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)
   // The running daemon was left alone.
   assert.notEqual(box.pid(), null)
