@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Metrics } from '#infra/metrics/metrics.ts'
 import type { Postgres } from '#infra/postgres/client.ts'
-import type { Mount } from '#core/exchange.ts'
+import type { Mount } from '#core/http/exchange.ts'
 
 const say = (response: ServerResponse, status: number, body: object): void =>
   void response

@@ -1,8 +1,15 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource, session } from '#core/access.ts'
 import * as c from '#core/contract.ts'
 
 const Thing = z
-  .object({ ...c.base, ...c.inWorkspace, name: z.string(), note: z.string().nullable(), size: z.number().default(1) })
+  .object({
+    ...c.base,
+    ...c.workspaceFields,
+    name: z.string(),
+    note: z.string().nullable(),
+    size: z.number().default(1),
+  })
   .meta({ id: 'Thing' })
 const Option = z.object({ mark: z.string(), times: z.number().default(2) }).meta({ id: 'Option' })
 
@@ -13,20 +20,18 @@ export const things = c.area(
   {
     list: c.endpoint('GET /things', {
       summary: 'List things',
-      scope: 'chat:read',
+      access: byScope('chat:read'),
       query: { ...c.statusFilter, tag: z.array(z.string()).optional(), exact: c.flag.optional() },
       reply: c.page(Thing),
     }),
     get: c.endpoint('GET /things/:id', {
       summary: 'Read a thing',
-      scope: 'chat:read',
-      on: 'thing',
+      access: resource('thing', { scope: 'chat:read' }),
       reply: c.one(Thing),
     }),
     create: c.endpoint('POST /things', {
       summary: 'Make a thing',
-      scope: 'chat:write',
-      within: 'workspace_id',
+      access: inWorkspace('chat:write'),
       body: {
         workspace_id: c.workspaceId,
         name: z.string().min(1),
@@ -42,28 +47,25 @@ export const things = c.area(
     }),
     options: c.endpoint('GET /things/:id/options', {
       summary: 'List the options',
-      scope: 'chat:read',
-      on: 'thing',
+      access: resource('thing', { scope: 'chat:read' }),
       reply: c.page(Option),
     }),
     search: c.endpoint('GET /things/search', {
       summary: 'Search things',
-      scope: 'search:read',
+      access: byScope('search:read'),
       limit: 'searches',
       query: { q: z.string() },
       reply: c.results(Thing, { kind: z.string() }),
     }),
     work: c.endpoint('POST /things/:id/work', {
       summary: 'Work on a thing',
-      scope: 'chat:run',
-      on: 'thing',
+      access: resource('thing', { scope: 'chat:run' }),
       body: { hours: z.number().int().min(1) },
       reply: c.operation(Thing),
     }),
     watch: c.endpoint('GET /things/:id/watch', {
       summary: 'Watch a thing',
-      scope: 'chat:read',
-      on: 'thing',
+      access: resource('thing', { scope: 'chat:read' }),
       reply: c.stream(
         z.discriminatedUnion('event', [
           z.object({ event: z.literal('text.delta'), data: z.object({ delta: z.string() }) }),
@@ -73,12 +75,12 @@ export const things = c.area(
     }),
     content: c.endpoint('GET /things/:name/content', {
       summary: 'The bytes of a thing',
-      scope: 'drive:read',
+      access: byScope('drive:read'),
       params: { name: z.string() },
       greedy: true,
       reply: c.bytes,
     }),
-    forget: c.endpoint('POST /things/forget', { summary: 'Forget all', scope: null, auth: 'session', reply: c.none }),
+    forget: c.endpoint('POST /things/forget', { summary: 'Forget all', access: session(), reply: c.none }),
     ...c.lifecycle(Thing, '/things/:id', 'thing', 'chat:write', 'a thing'),
   },
 )

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { z } from 'zod'
 import { loadContracts } from '#modules/contracts.ts'
+import { credentialsFor, resourceTypeOf, scopeOf } from '#core/access.ts'
 import { type AnyEndpoint, pathNames } from '#core/contract.ts'
 import { describeCode } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
@@ -42,10 +43,13 @@ const request = (
 ) =>
   caller.request(endpoint.method, pathOf(endpoint, id) + query, endpoint.method === 'GET' ? undefined : body, headers)
 
-const isOpen = ({ auth }: AnyEndpoint): boolean => auth === 'open' || auth === 'sign_in'
+const isOpen = ({ access }: AnyEndpoint): boolean => credentialsFor(access) === 'none'
 
 for (const item of list(await loadContracts())) {
   const { name, endpoint } = item
+  const takesSession = credentialsFor(endpoint.access) === 'session'
+  const scope = scopeOf(endpoint.access)
+  const type = resourceTypeOf(endpoint.access)
   describe(`${name}: ${endpoint.method} ${endpoint.path}`, () => {
     if (endpoint.refused !== undefined)
       return test('it is rejected for every caller and input', async () => {
@@ -57,7 +61,7 @@ for (const item of list(await loadContracts())) {
           )
         }
       })
-    const callerFor = (): Caller => (endpoint.auth === 'session' ? alice : key)
+    const callerFor = (): Caller => (takesSession ? alice : key)
 
     test('has a request ID and a version', async () => {
       const answer = await request(server.stranger, item, newId(), {})
@@ -71,7 +75,7 @@ for (const item of list(await loadContracts())) {
         assert.deepEqual([answer.status, answer.body.error.type], [401, 'unauthenticated'])
       })
 
-    if (endpoint.auth === 'session')
+    if (takesSession)
       test('with a key, valid or not, it is 403', async () => {
         for (const headers of [
           key.headers,
@@ -83,12 +87,12 @@ for (const item of list(await loadContracts())) {
         }
       })
 
-    if (endpoint.scope !== null && endpoint.scope !== 'user:read')
+    if (scope !== null && scope !== 'user:read')
       test('without its scope it is 403 and names the scope', async () => {
         const answer = await request(bare, item, newId(), {})
         assert.deepEqual(
           [answer.status, answer.body.error.code, answer.body.error.details?.required_scope],
-          [403, 'missing_scope', endpoint.scope],
+          [403, 'missing_scope', scope],
         )
       })
 
@@ -124,12 +128,12 @@ for (const item of list(await loadContracts())) {
         })
     }
 
-    const make = endpoint.on === undefined ? undefined : makers[endpoint.on]
-    if (endpoint.on !== undefined) {
+    const make = type === undefined ? undefined : makers[type]
+    if (type !== undefined) {
       test('another account’s resource is 404', async () => {
-        assert.ok(make, `test/makers.ts makes no ${endpoint.on}`)
+        assert.ok(make, `test/makers.ts makes no ${type}`)
         const id = await make(alice)
-        const stranger = endpoint.auth === 'session' ? bob : await bob.key()
+        const stranger = takesSession ? bob : await bob.key()
         const answer = await request(stranger, item, id, validBody(endpoint), requiredFields(endpoint))
         assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
       })
@@ -139,7 +143,7 @@ for (const item of list(await loadContracts())) {
     if (numbers.length > 0 && !isOpen(endpoint))
       test('an extreme but valid number causes no server fault', async () => {
         // An administrator has no balance and is refused earlier for some endpoints.
-        const by = make ? callerFor() : endpoint.auth === 'session' ? bob : bobsKey
+        const by = make ? callerFor() : takesSession ? bob : bobsKey
         const id = make ? await make(alice) : newId()
         for (const [field, value] of numbers) {
           const body = { ...validBody(endpoint), [field]: value }

@@ -81,7 +81,8 @@ export function finder<C extends CallContext, Row extends Resource>(
     kind,
     find,
     of(ctx) {
-      if (ctx.resource === null) throw new Error(`no ${kind} was found for this call: its contract lacks on: '${kind}'`)
+      if (ctx.resource === null)
+        throw new Error(`no ${kind} was found for this call: its contract lacks access: resource('${kind}')`)
       return ctx.resource as Row
     },
   }

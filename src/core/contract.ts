@@ -3,10 +3,11 @@
  * `openapi.json`, the typed client, CLI, agent tool, docs, and derived tests are built.
  */
 import { z } from 'zod'
+import { type Access, resource } from './access.ts'
 import type { Background, Bytes, Event, Page, Results } from './answers.ts'
 import type { Code } from './errors.ts'
 import type { Id } from './ids.ts'
-import type { Capability, Role, Scope } from './scopes.ts'
+import type { Scope } from './scopes.ts'
 
 export const newestVersion = '2026-11-21'
 
@@ -48,43 +49,17 @@ export const bytes = { kind: 'bytes' } as const
 export const deleted = { kind: 'deleted' } as const
 export const none = { kind: 'none' } as const
 
-/**
- * `any`: a key or a session. `session`: only a signed-in person. `sign_in`: anyone, and the response may set the
- * session cookie, so cross-site checks apply. `open`: anyone.
- */
-export type Auth = 'any' | 'session' | 'sign_in' | 'open'
 export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
 
 export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply, H extends Shape> {
   summary: string
   description?: string
-  scope: Scope | null
-  auth?: Auth
+  access: Access
   /**
    * The endpoint changes permissions or shares, exposes or replaces secrets or providers, raises caps, or deletes
    * permanently. Agents need a person's approval for each call, regardless of tool policies.
    */
   consent?: 'person'
-  /** The resource kind of the first path parameter. `permit` loads it and determines the caller's role. */
-  on?: string
-  /** The scope needed on that resource if it differs from `scope`: copying reads here and writes elsewhere. */
-  onScope?: Scope
-  /** Overrides the role implied by the scope's verb. */
-  role?: Role
-  /**
-   * The share that suffices for callers outside the resource's workspace. Default: `view` for reads, otherwise `none`.
-   */
-  onShare?: 'view' | 'edit' | 'none'
-  capability?: Capability
-  within?: 'workspace_id'
-  /** Changes account-level data. Keys bound to one workspace get 403 `capability_denied`. */
-  ofAccount?: true
-  /** Uses the caller's personal data under a workspace scope. Tools chosen by another member can't reach it. */
-  personal?: true
-  /** Also works on archived and trashed resources. Default for non-reads: 409 `invalid_state`. */
-  inAnyStatus?: boolean
-  /** Also works in archived workspaces, because it only stops activity there. */
-  inArchivedWorkspace?: boolean
   params?: P
   /** The last path parameter matches the rest of the path, including slashes (model slugs). */
   greedy?: boolean
@@ -215,23 +190,23 @@ export const mediaSource = z.discriminatedUnion('kind', [
 export const statusFilter = { status: status.default('active').describe('Filters the list by status.') }
 
 export const base = { id: idOut, created_at: time, updated_at: time }
-export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
+export const workspaceFields = { workspace_id: idOut, created_by: idOut.nullable() }
 export const resourceFields = {
   ...base,
-  ...inWorkspace,
+  ...workspaceFields,
   status,
   archived_at: time.nullable(),
   trashed_at: time.nullable(),
 }
 
 /**
- * The lifecycle endpoints: archive, unarchive, trash, restore, permanent delete. `at` and `on` stay literal types to
- * keep the path parameter's name.
+ * The lifecycle endpoints: archive, unarchive, trash, restore, permanent delete. `at` stays a literal type to keep the
+ * path parameter's name.
  */
 export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
   of: T,
   at: At,
-  on: string,
+  type: string,
   scope: Scope,
   noun: string,
 ) {
@@ -245,9 +220,7 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
     method,
     path,
     summary,
-    scope,
-    on,
-    inAnyStatus: true,
+    access: resource(type, { scope, inTrash: true }),
     reply,
     ...more,
   })

@@ -38,8 +38,9 @@ export function registry<C extends CallContext>(services: readonly Service<C>[])
     headings.add(heading)
     const handle = handlers.get(area.name)?.[verb]
     if (!handle) throw new Error(`${name} has no handler`)
-    const finder = endpoint.on === undefined ? null : finders.get(endpoint.on)
-    if (finder === undefined) throw new Error(`${name}: nobody finds a ${endpoint.on}`)
+    const { access } = endpoint
+    const finder = access.kind === 'resource' ? finders.get(access.type) : null
+    if (finder === undefined) throw new Error(`${name}: no finder for the type in its access rule`)
     const { query, body, headers } = inputSchemas(endpoint)
     const emptyQuery = query.safeParse({}).data ?? null
     return { ...item, handle, finder: finder as Finder<C> | null, query, body, headers, emptyQuery }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '#core/errors.ts'
-import type { Reply, WholeRequest } from '#core/exchange.ts'
+import type { Reply, WholeRequest } from '#core/http/exchange.ts'
 import type { Id } from '#core/ids.ts'
 import type { CountLimits } from '#core/json/json-counts.ts'
 import { type Body, readBody } from './model/body.ts'

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Log } from '#infra/log.ts'
-import type { FastMount, HostMount } from '#core/exchange.ts'
+import type { FastMount, HostMount } from '#core/http/exchange.ts'
 import { newId } from '#core/ids.ts'
 import type { FastConnections } from '#packages/fast-http/connections.ts'
 import { answerFast } from '#packages/fast-http/front.ts'

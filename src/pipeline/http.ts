@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { boundRemainder } from '#infra/bodies/slow-body.ts'
 import { Refusal } from '#core/errors.ts'
-import type { HostMount, Mount, UpgradeMount, WrittenRefusal } from '#core/exchange.ts'
+import type { HostMount, Mount, UpgradeMount, WrittenRefusal } from '#core/http/exchange.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { allowCors } from './cors.ts'
 import type { Entrance } from './entrance.ts'

@@ -1,6 +1,7 @@
 import type { Context, Engine } from '#infra/context.ts'
 import { type Caller, asCaller } from '#infra/postgres/fair/callers.ts'
 import { type EmittedEvent, writeOutboxAll } from '#infra/outbox/outbox.ts'
+import { scopeOf } from '#core/access.ts'
 import type { Answer } from '#core/context.ts'
 import { pathNames } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
@@ -51,9 +52,9 @@ export async function permitNow(ctx: Context, entry: Entry<Context>, input: Reco
   const use = (principal: Principal): void => {
     if (principal === ctx.principal) return
     ctx.principal = principal
-    checkScope(principal, entry.endpoint.scope)
+    checkScope(principal, scopeOf(entry.endpoint.access))
   }
-  const isJudgedWhole = entry.endpoint.method === 'GET' && entry.endpoint.on !== undefined
+  const isJudgedWhole = entry.endpoint.method === 'GET' && entry.endpoint.access.kind === 'resource'
   if (!isJudgedWhole && rights.mayLag()) use(await rights.renew(ctx.principal))
   await judgeNow(rights, ctx.principal, (principal) => {
     use(principal)
@@ -76,10 +77,10 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
       const entry = entries.get(name)
       if (!entry) return refuse('not_found', { message: `The endpoint ${name} doesn’t exist.` })
       if (entry.endpoint.refused) refuse(entry.endpoint.refused)
-      if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
+      if (entry.endpoint.access.kind === 'session' && outer.principal.credential.kind !== 'session')
         refuse('cookie_session_required')
       const ctx = line.context({ ...outer, principal: outer.principal })
-      ctx.principal = await withScope(engine.rights, ctx.principal, entry.endpoint.scope)
+      ctx.principal = await withScope(engine.rights, ctx.principal, scopeOf(entry.endpoint.access))
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})
       for (const id of pathNames(entry.endpoint.path))
         if (!entry.endpoint.params?.[id]) input[id] = pathId(entry.endpoint.path, id, input[id] as string)

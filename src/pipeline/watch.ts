@@ -1,4 +1,5 @@
 import type { Context } from '#infra/context.ts'
+import { scopeOf } from '#core/access.ts'
 import type { Authority, Principal } from '#core/principal.ts'
 import type { Entry } from '#core/registry.ts'
 import { type PresentedCredential, RightsWatch, authenticate, checkScope } from './admit.ts'
@@ -20,7 +21,7 @@ export async function checkAgain(authority: Authority, line: Line, call: Watched
 
 async function permitAgain(line: Line, { start, entry, input }: WatchedCall, principal: Principal): Promise<Context> {
   const again = line.context({ ...start, principal })
-  checkScope(principal, entry.endpoint.scope)
+  checkScope(principal, scopeOf(entry.endpoint.access))
   await permit(again, entry, input)
   return again
 }

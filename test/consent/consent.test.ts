@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { loadContracts } from '#modules/contracts.ts'
 import { openapi } from '#interfaces/openapi/openapi.ts'
+import { byScope, credentialsFor, resourceTypeOf } from '#core/access.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
 import { type ListedEndpoint, list } from '#core/registry.ts'
 
@@ -69,7 +70,7 @@ const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
   'it replaces a secret': (endpoint) => isIn(path(endpoint), /^rotate/),
   // A file has none: an agent moves it where it may write, as into a folder of that workspace.
   'it moves a thing with its secrets': (endpoint) =>
-    isIn(path(endpoint), /^move$/) && has(/^workspace_id$/)(endpoint) && endpoint.on !== 'file',
+    isIn(path(endpoint), /^move$/) && has(/^workspace_id$/)(endpoint) && resourceTypeOf(endpoint.access) !== 'file',
   'it says where a thing that is there sends, and with which secrets': (endpoint) =>
     !reads(endpoint) && changesWhatIs(endpoint) && has(/^(base_url|endpoint|headers|mcp_servers)$/)(endpoint),
   'it says where events go': ({ method, path, ...endpoint }) =>
@@ -82,7 +83,7 @@ const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
 }
 
 /** An endpoint of a person at sign-in, or one where a secret of its own proves who calls. */
-const isAPersonsOwn = ({ auth }: AnyEndpoint): boolean => auth === 'sign_in' || auth === 'open'
+const isAPersonsOwn = ({ access }: AnyEndpoint): boolean => credentialsFor(access) === 'none'
 
 const why = ({ name, endpoint }: ListedEndpoint): string[] =>
   isAPersonsOwn(endpoint)
@@ -115,7 +116,7 @@ test('each rule covers an operation, and listed exceptions are covered by none',
 })
 
 test('an operation missing its consent mark is detected by scope, path, response or fields', () => {
-  const base = { summary: '', scope: 'workspace:write', reply: { kind: 'deleted' } } as const
+  const base = { summary: '', access: byScope('workspace:write'), reply: { kind: 'deleted' } } as const
   const made: [string, Partial<AnyEndpoint> & { method: AnyEndpoint['method']; path: string }][] = [
     ['it deletes for good', { method: 'DELETE', path: '/things/:id' }],
     ['it says who may what', { method: 'POST', path: '/things', body: { role: z.string() } }],

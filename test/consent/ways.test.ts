@@ -5,6 +5,7 @@ import { loadContracts } from '#modules/contracts.ts'
 import { leastExample } from '#interfaces/example.ts'
 import { forAgents } from '#interfaces/mcp/catalogue/catalogue.ts'
 import { convert } from '#interfaces/schemas.ts'
+import { resourceTypeOf } from '#core/access.ts'
 import { pathNames } from '#core/contract.ts'
 import { newId } from '#core/ids.ts'
 import { type ListedEndpoint, inputSchema, list } from '#core/registry.ts'
@@ -50,7 +51,8 @@ async function inputFor({ endpoint }: ListedEndpoint): Promise<Record<string, un
     return value === undefined ? [] : [[name, value] as const]
   })
   const [first, ...rest] = pathNames(endpoint.path)
-  const id = first === undefined ? [] : [[first, endpoint.on ? await makers[endpoint.on]!(alice) : newId()] as const]
+  const type = resourceTypeOf(endpoint.access)
+  const id = first === undefined ? [] : [[first, type !== undefined ? await makers[type]!(alice) : newId()] as const]
   // Below the resource, an id is made up; a number such as a port stays as the schema's example has it.
   const below = rest.filter((name) => typeof least[name] !== 'number').map((name) => [name, newId()] as const)
   return { ...least, ...Object.fromEntries([...known, ...id, ...below]) }

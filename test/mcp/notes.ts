@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Context, implement } from '#infra/context.ts'
+import { byScope, resource, session } from '#core/access.ts'
 import { finder } from '#core/context.ts'
 import { area, base, bytes, deleted, endpoint, none, one, operation, page, stream } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 
 const Note = z.object({ ...base, text: z.string() }).meta({ id: 'Note' })
-const scope = { scope: 'drive:write' } as const
+const reading = resource('note', { scope: 'drive:read' })
+const writing = resource('note', { scope: 'drive:write' })
 const tick = z.object({
   event: z.enum(['text.delta', 'tick']),
   data: z.object({ delta: z.string().optional(), seq: z.number() }),
@@ -20,42 +22,38 @@ export const notes = area(
   {
     create: endpoint('POST /notes', {
       summary: 'Write a note',
-      ...scope,
+      access: byScope('drive:write'),
       body: { text: z.string().max(1_000_000) },
       reply: one(Note),
       status: 201,
     }),
-    get: endpoint('GET /notes/:id', { summary: 'Read a note', scope: 'drive:read', on: 'note', reply: one(Note) }),
-    list: endpoint('GET /notes', { summary: 'List notes', scope: 'drive:read', reply: page(Note) }),
-    delete: endpoint('DELETE /notes/:id', { summary: 'Delete a note', ...scope, on: 'note', reply: deleted }),
-    clear: endpoint('POST /notes/clear', { summary: 'Delete all notes', ...scope, reply: none }),
+    get: endpoint('GET /notes/:id', { summary: 'Read a note', access: reading, reply: one(Note) }),
+    list: endpoint('GET /notes', { summary: 'List notes', access: byScope('drive:read'), reply: page(Note) }),
+    delete: endpoint('DELETE /notes/:id', { summary: 'Delete a note', access: writing, reply: deleted }),
+    clear: endpoint('POST /notes/clear', { summary: 'Delete all notes', access: byScope('drive:write'), reply: none }),
     text: endpoint('GET /notes/:id/text', {
       summary: 'The bytes of a note',
-      scope: 'drive:read',
-      on: 'note',
+      access: reading,
       reply: bytes,
     }),
     picture: endpoint('GET /notes/:id/picture', {
       summary: 'A picture of a note',
-      scope: 'drive:read',
-      on: 'note',
+      access: reading,
       reply: bytes,
     }),
     print: endpoint('POST /notes/:id/print', {
       summary: 'Print a note in the background',
-      ...scope,
-      on: 'note',
+      access: writing,
       reply: operation(Note),
     }),
     spell: endpoint('POST /notes/:id/spell', {
       summary: 'Spell a note letter by letter',
-      ...scope,
-      on: 'note',
+      access: writing,
       body: { delay_ms: z.number().int().default(0), forever: z.boolean().default(false) },
       reply: stream(tick),
     }),
-    fail: endpoint('POST /notes/fail', { summary: 'Fail with a fault', ...scope, reply: none }),
-    burn: endpoint('POST /notes/burn', { summary: 'Only for people', scope: null, auth: 'session', reply: none }),
+    fail: endpoint('POST /notes/fail', { summary: 'Fail with a fault', access: byScope('drive:write'), reply: none }),
+    burn: endpoint('POST /notes/burn', { summary: 'Only for people', access: session(), reply: none }),
   },
 )
 

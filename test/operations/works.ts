@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Operation } from '#modules/operations/contract.ts'
 import { type OperationKind, defineOperation, startOperation } from '#modules/operations/service.ts'
 import { implement } from '#infra/context.ts'
+import { inWorkspace } from '#core/access.ts'
 import { area, endpoint, operation, workspaceId } from '#core/contract.ts'
 
 export interface Work {
@@ -17,8 +18,7 @@ export const worksService = (kinds: readonly OperationKind[]) =>
       {
         start: endpoint('POST /works', {
           summary: 'Start work',
-          scope: 'operation:write',
-          within: 'workspace_id',
+          access: inWorkspace('operation:write'),
           body: { how: z.string(), workspace_id: workspaceId },
           reply: operation(Operation),
         }),

@@ -12,11 +12,11 @@ import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../server.ts'
 
 const all = list(await loadContracts())
-const unplacedEndpoints = all.filter(({ endpoint: { auth = 'any', method, scope, on, within, refused } }) => {
-  const writes = method !== 'GET' && scope?.endsWith(':read') !== true
-  return writes && auth === 'any' && on === undefined && within === undefined && refused === undefined
+const unplacedEndpoints = all.filter(({ endpoint: { access, method, refused } }) => {
+  const isUnplaced = access.kind === 'scope' || access.kind === 'account' || access.kind === 'personal'
+  return isUnplaced && method !== 'GET' && !access.scope.endsWith(':read') && refused === undefined
 })
-const ofAccount = unplacedEndpoints.filter(({ endpoint }) => endpoint.ofAccount)
+const ofAccount = unplacedEndpoints.filter(({ endpoint }) => endpoint.access.kind === 'account')
 
 /** Endpoints that don't change the account, with reasons. */
 const verdicts: Record<string, string> = {
@@ -35,7 +35,7 @@ const verdicts: Record<string, string> = {
 }
 
 test('each endpoint that writes is account-level or listed as an exception', () => {
-  const names = unplacedEndpoints.filter(({ endpoint }) => !endpoint.ofAccount).map(({ name }) => name)
+  const names = unplacedEndpoints.filter(({ endpoint }) => endpoint.access.kind !== 'account').map(({ name }) => name)
   assert.deepEqual(names.toSorted(), Object.keys(verdicts).toSorted())
   assert.ok(ofAccount.length >= 8)
 })

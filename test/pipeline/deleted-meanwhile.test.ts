@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { loadContracts } from '#modules/contracts.ts'
+import { resourceTypeOf } from '#core/access.ts'
 import { list } from '#core/registry.ts'
 import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { makers } from '../makers.ts'
@@ -17,9 +18,10 @@ import { readableLog } from './readable-log.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '../server.ts'
 import { until } from '../until.ts'
 
-const writing = list(await loadContracts()).filter(
-  ({ endpoint: { on, method } }) => on !== undefined && method !== 'GET',
-)
+const writing = list(await loadContracts()).flatMap(({ name, endpoint }) => {
+  const type = resourceTypeOf(endpoint.access)
+  return type !== undefined && endpoint.method !== 'GET' ? [{ name, endpoint, type }] : []
+})
 const tables: Record<string, string> = {
   workspace: 'workspaces',
   upload: 'uploads',
@@ -97,11 +99,11 @@ const countHandled = () =>
     ({ rows }) => rows[0]!.n === 0,
   )
 
-for (const { name, endpoint } of writing)
+for (const { name, endpoint, type } of writing)
   test(`${name}: a concurrently deleted resource is a 404 and not a server fault`, async () => {
     const before = errors().length
-    const id = await makers[endpoint.on!]!(alice)
-    const { status, text } = await whileDeleting(endpoint.on!, id, () =>
+    const id = await makers[type]!(alice)
+    const { status, text } = await whileDeleting(type, id, () =>
       alice.request(endpoint.method, pathOf(endpoint, id) + requiredFields(endpoint), validBody(endpoint)),
     )
     assert.ok(status < 500, `${status} ${text}`)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { implement } from '#infra/context.ts'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, none } from '#core/contract.ts'
 import { notesService } from '../mcp/notes.ts'
 import { readableLog } from './readable-log.ts'
@@ -22,7 +23,13 @@ test('a server fault is logged with its request ID and the client’s', async ()
 const waits = area(
   'waits',
   { title: 'Waits', summary: 'Of the tests.' },
-  { wait: endpoint('POST /waits', { summary: 'Wait until the caller leaves', scope: null, reply: none }) },
+  {
+    wait: endpoint('POST /waits', {
+      summary: 'Wait until the caller leaves',
+      access: byScope('user:read'),
+      reply: none,
+    }),
+  },
 )
 
 test('a caller who leaves the agent tool isn’t logged as a fault', async () => {

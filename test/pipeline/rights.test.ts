@@ -5,15 +5,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
+import { type ResourceAccess } from '#core/access.ts'
 import { type AnyEndpoint, pathNames } from '#core/contract.ts'
 import { type ListedEndpoint, list } from '#core/registry.ts'
-import { type Role, atLeast, roleFor } from '#core/scopes.ts'
+import { type Role, type Scope, atLeast, roleFor } from '#core/scopes.ts'
 import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { makers } from '../makers.ts'
 import { type Answer, type Caller, type Person, type TestServer, testServer } from '../server.ts'
 
 const all = list(await loadContracts())
-const finding = all.filter(({ endpoint }) => endpoint.on !== undefined)
+type ResourceEndpoint = AnyEndpoint & { access: ResourceAccess }
+const finding = all.filter(
+  (item): item is ListedEndpoint & { endpoint: ResourceEndpoint } => item.endpoint.access.kind === 'resource',
+)
 
 const ofAccount = new Set(['notification', 'push_subscription'])
 const shareable = new Set(['agent', 'chat', 'file'])
@@ -33,24 +37,24 @@ const role = [403, 'insufficient_role'] as const
 const denied = [403, 'capability_denied'] as const
 const state = [409, 'invalid_state'] as const
 
-const scopeOn = ({ onScope, scope }: AnyEndpoint) => onScope ?? scope
-const roleOn = (endpoint: AnyEndpoint): Role =>
-  endpoint.role ?? (uses(endpoint) ? 'member' : scopeOn(endpoint) === null ? 'viewer' : roleFor(scopeOn(endpoint)!))
+const scopeOn = ({ access }: ResourceEndpoint): Scope => access.resourceScope ?? access.scope
+const roleOn = (endpoint: ResourceEndpoint): Role =>
+  endpoint.access.role ?? (uses(endpoint) ? 'member' : roleFor(scopeOn(endpoint)))
 /** Endpoints with a capability act on a machine, even if they only read: viewers and archived workspaces have none. */
-const uses = ({ capability, errors }: AnyEndpoint): boolean =>
+const uses = ({ access, errors }: ResourceEndpoint): boolean =>
   // The capability of `POST …/fs` depends on the operation.
-  capability !== undefined || errors?.includes('capability_denied') === true
-const reads = (endpoint: AnyEndpoint): boolean =>
-  !uses(endpoint) && (endpoint.method === 'GET' || scopeOn(endpoint)?.endsWith(':read') === true)
+  access.capability !== undefined || errors?.includes('capability_denied') === true
+const reads = (endpoint: ResourceEndpoint): boolean =>
+  !uses(endpoint) && (endpoint.method === 'GET' || scopeOn(endpoint).endsWith(':read'))
 
 type Change = (team: Team, things: Thing[]) => Promise<unknown>
 interface Situation {
   change?: Change
   caller?: (team: Team) => Promise<Caller>
   /** For workspace resources. */
-  judge: (endpoint: AnyEndpoint) => Verdict
+  judge: (endpoint: ResourceEndpoint) => Verdict
   /** For account resources, which stay accessible. */
-  judgeOwn?: (endpoint: AnyEndpoint) => Verdict
+  judgeOwn?: (endpoint: ResourceEndpoint) => Verdict
   unseen?: true
   kinds?: ReadonlySet<string>
 }
@@ -59,7 +63,7 @@ interface Team {
   maker: Person
 }
 interface Thing {
-  item: ListedEndpoint
+  item: ListedEndpoint & { endpoint: ResourceEndpoint }
   id: string
   team: Team
 }
@@ -73,10 +77,9 @@ const remove: Change = async ({ id, maker }) => ok(await owner.delete(`/workspac
 /** The result with only a share: 404 without one, 403 for more than it grants. */
 const byShare =
   (access: 'view' | 'edit') =>
-  (endpoint: AnyEndpoint): Verdict => {
-    const requiredShare =
-      endpoint.onShare ??
-      (scopeOn(endpoint)?.endsWith(':read') === true && endpoint.role === undefined ? 'view' : 'none')
+  (endpoint: ResourceEndpoint): Verdict => {
+    const { share, role: ownRole } = endpoint.access
+    const requiredShare = share ?? (scopeOn(endpoint).endsWith(':read') && ownRole === undefined ? 'view' : 'none')
     return requiredShare === 'none' || (requiredShare === 'edit' && access === 'view') ? role : 'in'
   }
 const share =
@@ -85,7 +88,7 @@ const share =
     for (const { item, id } of things)
       ok(
         await owner.post('/shares', {
-          resource_type: item.endpoint.on,
+          resource_type: item.endpoint.access.type,
           resource_id: id,
           grantee: { email: team.maker.email },
           access,
@@ -97,7 +100,7 @@ const share =
     await remove(team, things)
   }
 /** A workspace-bound key sees notifications from that workspace and can't change the account. */
-const ofKey = (endpoint: AnyEndpoint): Verdict => (endpoint.on === 'notification' ? hidden : denied)
+const ofKey = ({ access }: ResourceEndpoint): Verdict => (access.type === 'notification' ? hidden : denied)
 const trash: Change = async (_, things) => {
   for (const { item, id } of things) {
     const at = all.find(({ area, verb }) => area === item.area && verb === 'trash')!
@@ -135,7 +138,7 @@ const situations: Record<string, Situation> = {
     change: regrant({ permissions: ['settings:read'] }),
     judge: (endpoint) => {
       const scope = scopeOn(endpoint)
-      return scope === null || scope === 'user:read' ? 'in' : role
+      return scope === 'user:read' ? 'in' : role
     },
   },
   'an archived workspace is read-only': {
@@ -144,14 +147,14 @@ const situations: Record<string, Situation> = {
       // Lacking the role is reported first.
       !atLeast('admin', roleOn(endpoint))
         ? role
-        : reads(endpoint) || endpoint.inArchivedWorkspace || endpoint.on === 'workspace'
+        : reads(endpoint) || endpoint.access.inArchivedWorkspace || endpoint.access.type === 'workspace'
           ? 'in'
           : state,
   },
   'a trashed resource is read-only': {
     kinds: shareable,
     change: trash,
-    judge: (endpoint) => (reads(endpoint) || endpoint.inAnyStatus ? 'in' : state),
+    judge: (endpoint) => (reads(endpoint) || endpoint.access.inTrash ? 'in' : state),
   },
   'an ex-member with a view share can view': {
     kinds: shareable,
@@ -178,17 +181,17 @@ let madeCount = 0
 for (const [title, situation] of Object.entries(situations))
   describe(title, () => {
     const { kinds, change, judge, judgeOwn = () => 'in' } = situation
-    const targets = finding.filter(({ endpoint }) => kinds === undefined || kinds.has(endpoint.on!))
+    const targets = finding.filter(({ endpoint }) => kinds === undefined || kinds.has(endpoint.access.type))
 
     test(`${targets.length} endpoints`, async () => {
       const maker = await server.person(`Maker ${(madeCount += 1)}`)
       const sharedTeam = await teamOf(maker)
-      const expectedOf = ({ endpoint }: ListedEndpoint): Verdict =>
-        ofAccount.has(endpoint.on!) ? judgeOwn(endpoint) : judge(endpoint)
+      const expectedOf = ({ endpoint }: Thing['item']): Verdict =>
+        ofAccount.has(endpoint.access.type) ? judgeOwn(endpoint) : judge(endpoint)
       const things: Thing[] = []
       const unchangedThings = new Map<string, Thing>()
       for (const item of targets) {
-        const on = item.endpoint.on!
+        const on = item.endpoint.access.type
         // An admitted call may change its resource or workspace, so each gets its own. The others share one.
         const changes = expectedOf(item) === 'in' && item.endpoint.method !== 'GET'
         const cachedThing = changes ? undefined : unchangedThings.get(on)
@@ -222,8 +225,8 @@ for (const [title, situation] of Object.entries(situations))
         const maker = await server.person(`Maker ${(madeCount += 1)}`)
         const team = await teamOf(maker)
         const things: Thing[] = []
-        for (const item of new Map(targets.map((target) => [target.endpoint.on, target])).values()) {
-          const kind = item.endpoint.on!
+        for (const item of new Map(targets.map((target) => [target.endpoint.access.type, target])).values()) {
+          const kind = item.endpoint.access.type
           if (kind !== 'workspace' && !ofAccount.has(kind))
             things.push({ item, team, id: await makers[kind]!(maker, team.id) })
         }
@@ -234,7 +237,8 @@ for (const [title, situation] of Object.entries(situations))
         for (const { endpoint, name, area } of all) {
           // Notifications sent during a membership remain.
           if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
-          const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
+          const { kind: rule } = endpoint.access
+          const lists = ['workspace', 'scope', 'account', 'personal'].includes(rule) && endpoint.method === 'GET'
           if (!lists || endpoint.reply.kind === 'stream') continue
           if (pathNames(endpoint.path).length > 0) continue
           for (const within of [{}, { workspace_id: team.id }]) {
@@ -275,7 +279,7 @@ async function ask(caller: Caller, { endpoint }: ListedEndpoint, id: string): Pr
   return caller.request(endpoint.method, pathOf(endpoint, id) + requiredFields(endpoint), payload, headers)
 }
 
-function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Verdict): boolean {
+function fits({ status, body }: Answer, { path, access }: ResourceEndpoint, expected: Verdict): boolean {
   const error = body?.error ?? {}
   const code = error.code ?? error.type
   if (expected !== 'in') return status === expected[0] && code === expected[1]
@@ -283,5 +287,5 @@ function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Ver
   if (status === 401 || status === 403) return false
   if (status === 404) return error.param !== pathNames(path)[0]
   // Some settings of an archived workspace itself can be changed, as its module defines.
-  return on === 'workspace' || !(code === 'invalid_state' && error.details?.allowed?.includes('unarchive'))
+  return access.type === 'workspace' || !(code === 'invalid_state' && error.details?.allowed?.includes('unarchive'))
 }

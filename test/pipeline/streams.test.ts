@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type Context, implement } from '#infra/context.ts'
+import { byScope } from '#core/access.ts'
 import type { Feed, Sink } from '#core/answers.ts'
 import { area, endpoint, none, stream } from '#core/contract.ts'
 import { z } from 'zod'
@@ -16,12 +17,12 @@ const contract = area(
   {
     follow: endpoint('GET /ticks', {
       summary: 'Follow',
-      scope: 'chat:read',
+      access: byScope('chat:read'),
       reply: stream(z.object({ event: z.string(), data: z.object({ words: z.string() }) })),
     }),
     prepare: endpoint('POST /ticks', {
       summary: 'Follow after some preparation',
-      scope: 'chat:read',
+      access: byScope('chat:read'),
       reply: stream(z.object({ event: z.string(), data: z.object({ words: z.string() }) })),
     }),
   },
@@ -52,7 +53,7 @@ test('a stopping server finishes calls and ends followed streams', async () => {
   const contract = area(
     'works',
     { title: 'Works', summary: 'Of the tests.' },
-    { work: endpoint('POST /works', { summary: 'Work', scope: null, reply: none }) },
+    { work: endpoint('POST /works', { summary: 'Work', access: byScope('user:read'), reply: none }) },
   )
   const works = implement(contract, {
     async work({ signal }) {

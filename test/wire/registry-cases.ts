@@ -7,13 +7,13 @@ import { type Asked, json } from './asked.ts'
 /** Every endpoint of the registry: by nobody, by a caller with little to say, by HEAD, OPTIONS and a method that it lacks. */
 export async function registryCases(caller: Record<string, string>, session: Record<string, string>): Promise<Asked[]> {
   return list(await loadContracts()).flatMap(({ endpoint }): Asked[] => {
-    const { method, params, reply, auth } = endpoint
+    const { method, params, reply, access } = endpoint
     const path = endpoint.path.replace(/:(\w+)/g, (_: string, name: string) =>
       encodeURIComponent(params?.[name] ? String(values[name] ?? 'x') : newId()),
     )
     // A stream that began would not end.
     const target = `/v1${path}${reply.kind === 'stream' && method === 'GET' ? '?no_such_parameter=1' : ''}`
-    const headers = auth === 'session' ? session : caller
+    const headers = access.kind === 'session' ? session : caller
     const body: Partial<Asked> =
       method === 'GET' ? {} : { ...json({}), headers: { 'content-type': 'application/json' } }
     return [

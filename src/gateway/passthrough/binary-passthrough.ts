@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { Reply } from '#core/exchange.ts'
+import type { Reply } from '#core/http/exchange.ts'
 import { usageOf } from '#core/usage.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { Ending } from './ending.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { Reply } from '#core/exchange.ts'
+import type { Reply } from '#core/http/exchange.ts'
 import { TransportFailed } from '../providers/transport/transport.ts'
 import { type PassthroughFormat, producedCharacters } from './formats/format.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'

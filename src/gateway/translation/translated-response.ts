@@ -1,4 +1,4 @@
-import type { Reply } from '#core/exchange.ts'
+import type { Reply } from '#core/http/exchange.ts'
 import { Collector, type CollectedAnswer } from '../model/answer.ts'
 import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import { STALL_MS } from '../passthrough/text-passthrough.ts'

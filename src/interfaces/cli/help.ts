@@ -1,3 +1,4 @@
+import { credentialsFor, scopeOf } from '#core/access.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import { refusalsOf } from '../refusals.ts'
@@ -88,7 +89,7 @@ function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
     const option = words.split(' ')[0]!.slice(2)
     if (fields.some(({ flag }) => flag === option)) return false
     if (option === 'output' && fileOf(listed.name) !== undefined) return true
-    return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')
+    return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.access.kind === 'session')
   })
   return sections(terminal, [
     [endpoint.summary, endpoint.description ?? ''],
@@ -129,11 +130,17 @@ const optionFits = (option: string, kind: string, session: boolean): boolean =>
     'password-stdin': session,
   })[option] ?? true
 
-function needs({ endpoint: { auth = 'any', scope, consent } }: ListedEndpoint): string {
-  if (auth === 'session') return "Your password. API keys can't do this."
-  if (auth !== 'any') return "Nothing. You don't need to be signed in."
-  const key = scope === null ? 'An API key.' : `An API key with the ${scope} scope.`
-  return consent === undefined ? key : `${key} Agents also need a person's approval for each call.`
+function needs({ endpoint: { access, consent } }: ListedEndpoint): string {
+  switch (credentialsFor(access)) {
+    case 'session':
+      return "Your password. API keys can't do this."
+    case 'none':
+      return "Nothing. You don't need to be signed in."
+    case 'key_or_session': {
+      const key = `An API key with the ${scopeOf(access)} scope.`
+      return consent === undefined ? key : `${key} Agents also need a person's approval for each call.`
+    }
+  }
 }
 
 function flagWords(endpoint: AnyEndpoint, field: Field): string {

@@ -1,3 +1,4 @@
+import { credentialsFor } from '#core/access.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import type { Operation, Parameter } from '../openapi/openapi.ts'
 import { type Schema, resolve } from '../schemas.ts'
@@ -13,8 +14,8 @@ export function tryIt(
   schemas: Record<string, Schema>,
   body: object,
 ): Html | null {
-  const { auth = 'any', method, path, takes, parts, consent, reply } = endpoint
-  if (auth === 'open' || auth === 'sign_in' || endpoint.refused !== undefined) return null
+  const { access, method, path, takes, parts, consent, reply } = endpoint
+  if (credentialsFor(access) === 'none' || endpoint.refused !== undefined) return null
   const parameters = operation.parameters.filter((one): one is Parameter => 'name' in one && one.in !== 'header')
   const hasJson = takes !== 'bytes' && operation.requestBody !== undefined
   const file = takes === 'multipart' ? (parts?.[0] ?? 'file') : takes === 'bytes' ? '' : undefined

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Access, credentialsFor, scopeOf } from '#core/access.ts'
 import type { AnyEndpoint, Area, Reply } from '#core/contract.ts'
 import { pathNames } from '#core/contract.ts'
 import { type ListedEndpoint, inputSchemas, list } from '#core/registry.ts'
@@ -99,20 +100,21 @@ function operationOf(
   shared: Record<string, Response>,
 ): Operation {
   const { name, area, endpoint } = listed
-  const { auth = 'any', scope, consent, summary, description } = endpoint
+  const { access, consent, summary, description } = endpoint
+  const credentials = credentialsFor(access)
   return {
     operationId: name.replace('.', '_'),
     tags: [area.name],
     summary,
-    description: [description, whoMay(auth, scope), consent && auth === 'any' && NEEDS_CONSENT]
+    description: [description, whoMay(access), consent && credentials === 'key_or_session' && NEEDS_CONSENT]
       .filter(Boolean)
       .join('\n\n'),
-    'x-uk-scope': scope,
+    'x-uk-scope': scopeOf(access),
     'x-uk-cli': ['uk', ...wordsOf(listed)].join(' '),
     ...(consent && { 'x-uk-consent': consent }),
-    ...(endpoint.capability && { 'x-uk-capability': endpoint.capability }),
-    ...(auth === 'session' && { security: [{ session: [] }] }),
-    ...((auth === 'open' || auth === 'sign_in') && { security: [] }),
+    ...(access.kind === 'resource' && access.capability && { 'x-uk-capability': access.capability }),
+    ...(credentials === 'session' && { security: [{ session: [] }] }),
+    ...(credentials === 'none' && { security: [] }),
     parameters: parametersOf(listed, described),
     ...bodyOf(endpoint, described.inputs[`${name} body`], schemas),
     responses: {
@@ -168,11 +170,15 @@ function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
 const NEEDS_CONSENT =
   'An agent needs a person’s approval for each request. If no one is available to approve it, the response is 403 `consent_required`.'
 
-function whoMay(auth: string, scope: string | null): string {
-  if (auth === 'session')
-    return 'Requires a signed-in session with a cookie. An API key gets 403 `cookie_session_required`.'
-  if (auth === 'sign_in' || auth === 'open') return 'Requires no credentials.'
-  return scope === null ? 'Requires any valid API key or session.' : `An API key requires the scope \`${scope}\`.`
+function whoMay(access: Access): string {
+  switch (credentialsFor(access)) {
+    case 'key_or_session':
+      return `An API key requires the scope \`${scopeOf(access)}\`.`
+    case 'session':
+      return 'Requires a signed-in session with a cookie. An API key gets 403 `cookie_session_required`.'
+    case 'none':
+      return 'Requires no credentials.'
+  }
 }
 
 function parametersOf({ name, endpoint }: ListedEndpoint, { inputs }: Described): Operation['parameters'] {
@@ -213,10 +219,10 @@ function successOf(
   schemas: Record<string, Schema>,
 ): Operation['responses'] {
   const reply: Reply = endpoint.reply
-  const { status = 200, auth = 'any', method } = endpoint
+  const { status = 200, access, method } = endpoint
   const of = outputs[name] ?? {}
   const further = outputs[`${name} further`]
-  const known = auth === 'any' || auth === 'session'
+  const known = credentialsFor(access) !== 'none'
   const { RateLimit: _, 'RateLimit-Policy': __, ...toAnybody } = answerHeaders
   const carried = known ? answerHeaders : toAnybody
   const same = (name: keyof typeof successes) =>

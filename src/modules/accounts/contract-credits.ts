@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { account, byScope, session } from '#core/access.ts'
 import { base, endpoint, idOut, one, page, time, usd } from '#core/contract.ts'
 import { positiveUsd } from '#core/money.ts'
 
@@ -28,9 +29,8 @@ export const askingForCredits = {
     summary: 'Ask the administrator for credits',
     description:
       'For accounts with a credit balance. You can have one open request, and make up to five a day. Administrators are notified, and you’re notified of the decision.',
-    scope: 'settings:write',
+    access: account('settings:write'),
     consent: 'person',
-    ofAccount: true,
     body: { amount_usd: amount.nullable().default(null), note },
     reply: one(CreditRequest),
     status: 201,
@@ -39,7 +39,7 @@ export const askingForCredits = {
   }),
   credit_requests: endpoint('GET /me/credit-requests', {
     summary: 'List your credit requests',
-    scope: 'usage:read',
+    access: byScope('usage:read'),
     reply: page(CreditRequest),
     beyond: true,
   }),
@@ -48,17 +48,15 @@ export const askingForCredits = {
 export const answeringRequests = {
   credit_requests: endpoint('GET /admin/credit-requests', {
     summary: 'List credit requests',
-    scope: null,
-    auth: 'session',
+    access: session(),
     query: { status: status.optional().describe('Filters the list by status.') },
     reply: page(CreditRequest),
     beyond: true,
   }),
   grant_request: endpoint('POST /admin/credit-requests/:id/grant', {
     summary: 'Grant a credit request, or a different amount',
-    scope: null,
+    access: session(),
     consent: 'person',
-    auth: 'session',
     body: { amount_usd: amount.optional().describe('Default: the requested amount.'), note },
     reply: one(CreditRequest),
     errors: ['invalid_state', 'missing_parameter'],
@@ -66,9 +64,8 @@ export const answeringRequests = {
   }),
   refuse_request: endpoint('POST /admin/credit-requests/:id/refuse', {
     summary: 'Reject a credit request',
-    scope: null,
+    access: session(),
     consent: 'person',
-    auth: 'session',
     body: { note },
     reply: one(CreditRequest),
     errors: ['invalid_state'],

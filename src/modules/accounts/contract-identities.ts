@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { session, signIn } from '#core/access.ts'
 import { area, base, deleted, endpoint, idOut, one, page, time } from '#core/contract.ts'
 import { Account } from './contract.ts'
 
@@ -39,15 +40,13 @@ export const identities = area(
   {
     list: endpoint('GET /app/identities', {
       summary: 'List your linked identity provider accounts',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: page(Identity),
       beyond: true,
     }),
     start_sign_in: endpoint('POST /app/identities/start-sign-in', {
       summary: 'Start sign-in with the identity provider',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: {
         invitation_token: z.string().max(200).optional().describe('An invitation token, to join with an invitation.'),
       },
@@ -59,8 +58,7 @@ export const identities = area(
       summary: 'Complete sign-in with the identity provider',
       description:
         'Finds the account by issuer and subject, never by email address. People without an account join according to `UK_OIDC_JOIN`. If the provider sends no `email_verified`, they can join with an unverified address only where anyone can join, or with an invitation link. With `false`, they can’t join.',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: back,
       reply: one(Account),
       errors: [
@@ -77,18 +75,16 @@ export const identities = area(
     }),
     start_link: endpoint('POST /app/identities/start-link', {
       summary: 'Start linking an identity provider account',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       reply: start,
       errors: ['proof_required', 'not_supported', 'upstream_error'],
       beyond: true,
     }),
     link: endpoint('POST /app/identities', {
       summary: 'Link an identity provider account',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       body: back,
       reply: one(Identity),
       status: 201,
@@ -106,9 +102,8 @@ export const identities = area(
       summary: 'Unlink an identity provider account',
       description:
         'Fails if it’s your last way to sign in. Signs out the sessions started with it, except the current one.',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       reply: deleted,
       errors: ['proof_required', 'invalid_state'],
       beyond: true,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { session, signIn } from '#core/access.ts'
 import { area, base, deleted, endpoint, idOut, one, page, time } from '#core/contract.ts'
 import { Account } from './contract.ts'
 
@@ -91,8 +92,7 @@ export const passkeys = area(
   {
     list: endpoint('GET /app/passkeys', {
       summary: 'List your passkeys',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: page(Passkey),
       beyond: true,
     }),
@@ -100,17 +100,15 @@ export const passkeys = area(
       summary: 'Start adding a passkey',
       description:
         'Requires identity confirmation with a password or passkey within the last 10 minutes. The challenge can be used once and expires after 5 minutes.',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: options,
       errors: ['proof_required', 'limit_reached', 'not_supported'],
       beyond: true,
     }),
     create: endpoint('POST /app/passkeys', {
       summary: 'Add a passkey',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       body: { name, credential: registrationResponse },
       reply: one(Passkey),
       status: 201,
@@ -119,17 +117,15 @@ export const passkeys = area(
     }),
     update: endpoint('PATCH /app/passkeys/:id', {
       summary: 'Rename a passkey',
-      scope: null,
-      auth: 'session',
+      access: session(),
       body: { name },
       reply: one(Passkey),
       beyond: true,
     }),
     delete: endpoint('DELETE /app/passkeys/:id', {
       summary: 'Remove a passkey, unless it’s your last way to sign in',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       reply: deleted,
       errors: ['proof_required', 'invalid_state'],
       beyond: true,
@@ -138,16 +134,14 @@ export const passkeys = area(
       summary: 'Start signing in with a passkey',
       description:
         'Doesn’t need an account: the browser offers the user’s passkeys. The challenge can be used once and expires after 10 minutes.',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       reply: options,
       errors: ['rate_limited', 'not_supported'],
       beyond: true,
     }),
     sign_in: endpoint('POST /app/passkeys/sign-in', {
       summary: 'Sign in with a passkey',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: { credential: authenticationResponse },
       reply: one(Account),
       errors: ['invalid_credentials', 'link_expired', 'rate_limited', 'not_supported'],
@@ -155,8 +149,7 @@ export const passkeys = area(
     }),
     proof_options: endpoint('POST /app/passkeys/proof-options', {
       summary: 'Start confirming your identity with a passkey',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: options,
       errors: ['not_supported'],
       beyond: true,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { open, session, signIn } from '#core/access.ts'
 import { area, endpoint, idOut, none, one, time } from '#core/contract.ts'
 import { authenticationResponse } from './contract-passkeys.ts'
 import { Account } from './contract.ts'
@@ -22,8 +23,7 @@ export const waysIn = area(
   {
     list: endpoint('GET /app/ways-in', {
       summary: 'List the ways to sign in to this instance',
-      scope: null,
-      auth: 'open',
+      access: open(),
       reply: one(
         z.object({
           identity_provider: z
@@ -39,9 +39,8 @@ export const waysIn = area(
       summary: 'Confirm your identity in this session',
       description:
         'Use your password or a passkey (start with `POST /app/passkeys/proof-options`). The confirmation lasts 10 minutes in this session.',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       body: { password: z.string().max(256).optional(), credential: authenticationResponse.optional() },
       reply: proofReply,
       errors: ['invalid_credentials', 'link_expired', 'missing_parameter', 'rate_limited', 'not_supported'],
@@ -49,9 +48,8 @@ export const waysIn = area(
     }),
     end_other_sessions: endpoint('POST /app/sessions/end-others', {
       summary: 'Sign out all other sessions of this account',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       reply: none,
       beyond: true,
     }),
@@ -59,8 +57,7 @@ export const waysIn = area(
       summary: 'Send a password reset email',
       description:
         'The response and its timing are the same whether or not an account exists for the address. The token in the email can be used once and expires after 1 hour. Up to one email is sent every 5 minutes.',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: { email },
       reply: none,
       errors: ['not_ready', 'rate_limited'],
@@ -70,8 +67,7 @@ export const waysIn = area(
       summary: 'Reset the password with an emailed token, and sign in',
       description:
         'Signs out all sessions of the account. API keys, passkeys and linked accounts are kept, unless this reset is also the first confirmation of the email address. In that case someone else might have created the account, so they’re removed, webhooks, providers and automations are disabled, open invitations are revoked, and active runs are stopped. A notification lists what was disabled and what to review. This cleanup doesn’t apply to the administrator’s account.',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: {
         token: z.string().max(200),
         new_password: newPassword,
@@ -82,8 +78,7 @@ export const waysIn = area(
     }),
     sign_out: endpoint('POST /app/sign-out', {
       summary: 'Sign out, and get the identity provider’s sign-out URL',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: one(
         z.object({
           id: idOut.describe('The ID of the session that was signed out.'),

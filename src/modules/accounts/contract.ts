@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { account, byScope, session, signIn } from '#core/access.ts'
 import { area, base, day, deleted, endpoint, id, idOut, none, one, page, pageOr, time, usd } from '#core/contract.ts'
 import { positiveUsd } from '#core/money.ts'
 import { callSums, usageSchema } from '#core/usage.ts'
@@ -45,8 +46,7 @@ export const auth = area(
       summary: 'Create an account and sign in',
       description:
         'The first account of an instance becomes its administrator and needs the setup token printed when the server started. The token isn’t required if everything is local: the server listens only on loopback, `UK_PUBLIC_URL` is unset or loopback, `UK_TRUSTED_PROXIES` is unset, and the request has no proxy headers.',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: {
         email,
         password: newPassword,
@@ -66,8 +66,7 @@ export const auth = area(
     }),
     sign_in: endpoint('POST /auth/sign-in', {
       summary: 'Sign in',
-      scope: null,
-      auth: 'sign_in',
+      access: signIn(),
       body: { email, password: z.string().max(256) },
       reply: one(Account),
       errors: ['invalid_credentials', 'rate_limited'],
@@ -75,38 +74,33 @@ export const auth = area(
     }),
     sign_out: endpoint('POST /auth/sign-out', {
       summary: 'Sign out',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: none,
       beyond: true,
     }),
     session: endpoint('GET /auth/session', {
       summary: 'Get the current session and its account',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: one(Session),
       beyond: true,
     }),
     sessions: endpoint('GET /auth/sessions', {
       summary: 'List the sessions of your account',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: page(Session),
       beyond: true,
     }),
     end_session: endpoint('DELETE /auth/sessions/:id', {
       summary: 'Sign out a session of your account',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       reply: deleted,
       beyond: true,
     }),
     change_password: endpoint('POST /auth/password', {
       summary: 'Change the password and sign out all other sessions',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       body: {
         current_password: z.string().max(256).optional().describe('Required if the account has a password.'),
         new_password: newPassword,
@@ -203,7 +197,7 @@ export const me = area(
       summary: 'Get the caller’s storage and model usage',
       description:
         '`view=summary` returns one object with storage by workspace and kind, and totals of model calls. `view=history` lists metered calls, newest first. The filters apply only to `history`.',
-      scope: 'usage:read',
+      access: byScope('usage:read'),
       query: {
         view: z.enum(['summary', 'history']).default('summary'),
         day: day.optional().describe('Only calls on this UTC date.'),
@@ -216,10 +210,14 @@ export const me = area(
       },
       reply: pageOr(MeteredCall, UsageSummary),
     }),
-    get: endpoint('GET /me', { summary: 'Get the caller’s profile', scope: 'user:read', reply: one(Account) }),
+    get: endpoint('GET /me', {
+      summary: 'Get the caller’s profile',
+      access: byScope('user:read'),
+      reply: one(Account),
+    }),
     limits: endpoint('GET /me/limits', {
       summary: 'Get the caller’s tier and limits',
-      scope: 'user:read',
+      access: byScope('user:read'),
       reply: one(Limits),
     }),
     ...askingForCredits,
@@ -238,11 +236,14 @@ export const settings = area(
   'settings',
   { title: 'Settings', summary: 'Account preferences.' },
   {
-    get: endpoint('GET /settings', { summary: 'Get the preferences', scope: 'settings:read', reply: one(Settings) }),
+    get: endpoint('GET /settings', {
+      summary: 'Get the preferences',
+      access: byScope('settings:read'),
+      reply: one(Settings),
+    }),
     update: endpoint('PATCH /settings', {
       summary: 'Update preferences such as theme, language and time zone',
-      scope: 'settings:write',
-      ofAccount: true,
+      access: account('settings:write'),
       body: z.object(preferences).partial().shape,
       reply: one(Settings),
       errors: ['invalid_time_zone'],
@@ -276,7 +277,7 @@ export const AccountForAdmin = Account.extend({
     .describe('When a session or key of the account was last used, accurate to a few seconds.'),
 }).meta({ id: 'AccountForAdmin' })
 
-const account = z
+const accountName = z
   .string()
   .trim()
   .min(1)
@@ -289,8 +290,7 @@ export const admin = area(
   {
     accounts: endpoint('GET /admin/accounts', {
       summary: 'List accounts with their balance, spending and last activity',
-      scope: null,
-      auth: 'session',
+      access: session(),
       query: {
         q: z
           .string()
@@ -304,10 +304,9 @@ export const admin = area(
     }),
     credits: endpoint('POST /admin/accounts/:id/credits', {
       summary: 'Grant credits to an account',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
-      params: { id: account },
+      params: { id: accountName },
       body: {
         amount_usd: positiveUsd.describe('Up to 9 decimals.'),
         note: z.string().trim().max(500).default(''),
@@ -321,9 +320,8 @@ export const admin = area(
       summary: 'Refund a model call',
       description:
         'Refunds the full remaining amount, or part of it, to the balance that was charged. The call’s cost still counts toward caps and budgets.',
-      scope: null,
+      access: session(),
       consent: 'person',
-      auth: 'session',
       body: {
         amount_usd: positiveUsd.nullable().default(null).describe('Null: the full remaining amount.'),
         note: z.string().trim().max(500).default(''),

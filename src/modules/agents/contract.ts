@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource } from '#core/access.ts'
 import { headerName, headerValue } from '#core/text/header-fields.ts'
 import {
   area,
@@ -163,22 +164,20 @@ export const agents = area(
     list: endpoint('GET /agents', {
       summary: 'List agents',
       description: 'Newest first. Includes all workspaces the caller can access, unless you filter by workspace.',
-      scope: 'agent:read',
+      access: byScope('agent:read'),
       query: { workspace_id: id.optional().describe('Only agents in this workspace.'), ...statusFilter },
       reply: page(Agent),
     }),
     get: endpoint('GET /agents/:id', {
       summary: 'Get an agent',
-      scope: 'agent:read',
-      on: 'agent',
+      access: resource('agent', { scope: 'agent:read' }),
       reply: one(Agent),
     }),
     create: endpoint('POST /agents', {
       summary: 'Create an agent',
       description: 'An agent is an assistant with its own prompt, model, tools and limits.',
       example: { name: 'Editor', system_prompt: 'Answer in one sentence.', model: 'sim/echo' },
-      scope: 'agent:write',
-      within: 'workspace_id',
+      access: inWorkspace('agent:write'),
       body: {
         workspace_id: workspaceId,
         name: definition.name,
@@ -200,10 +199,8 @@ export const agents = area(
       summary: 'Update an agent',
       description:
         'Creates a new version if the definition changes. Budgets aren’t part of it. Users with edit access through a share can change everything except its tools and budget. Send `If-Match` to prevent overwriting concurrent changes.',
-      scope: 'agent:write',
+      access: resource('agent', { scope: 'agent:write', share: 'edit' }),
       consent: 'person',
-      on: 'agent',
-      onShare: 'edit',
       body: z.object({ ...definition, ...budget, mcp_servers: givenServers }).partial().shape,
       reply: one(Agent),
       errors: ['invalid_state'],
@@ -211,9 +208,8 @@ export const agents = area(
     ...lifecycle(Agent, '/agents/:id', 'agent', 'agent:write', 'an agent'),
     move: endpoint('POST /agents/:id/move', {
       summary: 'Move an agent to another workspace',
-      scope: 'agent:write',
+      access: resource('agent', { scope: 'agent:write' }),
       consent: 'person',
-      on: 'agent',
       body: { workspace_id: target },
       reply: one(Agent),
       errors: ['invalid_state'],
@@ -222,9 +218,7 @@ export const agents = area(
       summary: 'Copy an agent to another workspace',
       description:
         'The copy is independent: it keeps the name and definition, and its version history starts over. Headers of external servers aren’t copied.',
-      scope: 'agent:write',
-      on: 'agent',
-      onScope: 'agent:read',
+      access: resource('agent', { scope: 'agent:write', resourceScope: 'agent:read' }),
       body: { workspace_id: target },
       reply: one(Agent),
       status: 201,
@@ -232,8 +226,7 @@ export const agents = area(
     }),
     versions: endpoint('GET /agents/:id/versions', {
       summary: 'List the versions of an agent, newest first',
-      scope: 'agent:read',
-      on: 'agent',
+      access: resource('agent', { scope: 'agent:read' }),
       reply: page(AgentVersion),
       beyond: true,
     }),

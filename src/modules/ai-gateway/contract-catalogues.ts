@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { session } from '#core/access.ts'
 import { area, base, deleted, endpoint, idOut, one, page, time } from '#core/contract.ts'
 import { prices } from './contract-prices.ts'
 
-const session = { scope: null, auth: 'session' } as const
 const repricedModel = z.object({
   slug: z.string(),
   before: z.object({ input: z.number(), output: z.number() }).nullable(),
@@ -48,7 +48,7 @@ export const catalogues = area(
   {
     list: endpoint('GET /admin/catalogues', {
       summary: 'List downloaded catalogues',
-      ...session,
+      access: session(),
       reply: page(Catalogue),
       beyond: true,
     }),
@@ -56,7 +56,7 @@ export const catalogues = area(
       summary: 'Download current models and prices',
       description:
         'Downloads from `UK_CATALOGUE_URL`. The catalogue is validated as a whole and then used by all processes at once, in addition to the shipped one. Recorded calls keep their price. A catalogue with far fewer prices than the previous one is rejected unless `force` is set. Returns 200 if nothing changed.',
-      ...session,
+      access: session(),
       body: {
         dry_run: z.boolean().default(false).describe('Returns what would change without changing anything.'),
         force: z.boolean().default(false),
@@ -68,7 +68,7 @@ export const catalogues = area(
     }),
     delete: endpoint('DELETE /admin/catalogues/:id', {
       summary: 'Delete a downloaded catalogue and use the previous one',
-      ...session,
+      access: session(),
       consent: 'person',
       reply: deleted,
       errors: ['insufficient_role'],
@@ -76,7 +76,7 @@ export const catalogues = area(
     }),
     overrides: endpoint('GET /admin/model-overrides', {
       summary: 'List model overrides',
-      ...session,
+      access: session(),
       reply: page(ModelOverride),
       beyond: true,
     }),
@@ -84,7 +84,7 @@ export const catalogues = area(
       summary: 'Set a model’s price or limits',
       description:
         'Overrides all other sources from the next call on (`price_source: operator`) and replaces an earlier override for the model. Prices set on an endpoint’s own models take precedence.',
-      ...session,
+      access: session(),
       body: {
         slug: z
           .string()
@@ -110,7 +110,7 @@ export const catalogues = area(
     }),
     remove_override: endpoint('DELETE /admin/model-overrides', {
       summary: 'Delete a model override',
-      ...session,
+      access: session(),
       consent: 'person',
       query: { slug: z.string().max(300) },
       reply: deleted,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, resource } from '#core/access.ts'
 import { headerName, headerValue } from '#core/text/header-fields.ts'
 import { base, deleted, endpoint, flag, id, idOut, one, page, time } from '#core/contract.ts'
 import { mediaPrices } from './contract-prices.ts'
@@ -172,7 +173,7 @@ export const providerEndpoints = {
     summary: 'List provider endpoints',
     description:
       'Your own endpoints and those of your workspaces. For administrators, also the instance’s endpoints. A key restricted to one workspace sees only that workspace’s.',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     query: {
       workspace_id: id.optional().describe('Only endpoints of this workspace.'),
       enabled: flag.optional(),
@@ -181,13 +182,12 @@ export const providerEndpoints = {
   }),
   presets: endpoint(`GET ${at}/presets`, {
     summary: 'List the provider presets',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     reply: page(Preset),
   }),
   get: endpoint(`GET ${at}/:id`, {
     summary: 'Get a provider endpoint',
-    scope: 'gateway:read',
-    on: 'provider_endpoint',
+    access: resource('provider_endpoint', { scope: 'gateway:read' }),
     reply: one(ProviderEndpoint),
     beyond: true,
   }),
@@ -195,7 +195,7 @@ export const providerEndpoints = {
     summary: 'Add a provider endpoint',
     description:
       'Without `workspace_id` and `instance`, the endpoint belongs to you. A workspace endpoint requires the role admin. A key restricted to one workspace adds to that workspace. The endpoint is tested immediately with a free request. A result within 3 seconds is in the response, otherwise it appears later in `status`.',
-    scope: 'gateway:write',
+    access: byScope('gateway:write'),
     consent: 'person',
     body: {
       preset: z.string().max(32).nullable().default(null).describe('A preset with default values.'),
@@ -225,29 +225,23 @@ export const providerEndpoints = {
     summary: 'Update a provider endpoint',
     description:
       'If `base_url` has another origin, send `api_key` again, and `headers` if there are any. The endpoint is tested again when its URL, API format, key or headers change, or when it’s enabled.',
-    scope: 'gateway:write',
+    access: resource('provider_endpoint', { scope: 'gateway:write', role: 'admin' }),
     consent: 'person',
-    on: 'provider_endpoint',
-    role: 'admin',
     body: { ...z.object(fields).partial().shape, test },
     reply: one(ProviderEndpoint),
     errors: ['already_exists', 'policy_denied', 'missing_parameter'],
   }),
   delete: endpoint(`DELETE ${at}/:id`, {
     summary: 'Delete a provider endpoint and its key',
-    scope: 'gateway:write',
+    access: resource('provider_endpoint', { scope: 'gateway:write', role: 'admin' }),
     consent: 'person',
-    on: 'provider_endpoint',
-    role: 'admin',
     reply: deleted,
   }),
   test: endpoint(`POST ${at}/:id/test`, {
     summary: 'Test a provider endpoint',
     description:
       'Connects to the provider, even if the endpoint is disabled. Problems are reported in `error`; the response is 200 either way.',
-    scope: 'gateway:write',
-    on: 'provider_endpoint',
-    role: 'admin',
+    access: resource('provider_endpoint', { scope: 'gateway:write', role: 'admin' }),
     reply: one(EndpointTestResult),
   }),
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { bytes, day, endpoint, flag, id, idOut, one, page, time, usd } from '#core/contract.ts'
 import { usageSchema } from '#core/usage.ts'
 
@@ -82,7 +83,7 @@ export const requestEndpoints = {
     summary: 'List model requests and their results',
     description:
       'Your own requests, newest first, including rejected ones. Prompts and responses aren’t included. Kept for `UK_REQUEST_RETENTION_DAYS`. Media jobs are operations and are listed in `GET /v1/me/usage`.',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     query: { ...filters, status: status.optional(), error_code: z.string().max(64).optional() },
     reply: page(LoggedRequest),
     errors: ['insufficient_role'],
@@ -92,7 +93,7 @@ export const requestEndpoints = {
     summary: 'Get a model request and its result',
     description:
       'Identified by its `x-request-id`, or by the ID of a metered call. You can read your own requests, those in workspaces you own, and, as an administrator, all.',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     reply: one(RequestTrace),
     beyond: true,
   }),
@@ -100,7 +101,7 @@ export const requestEndpoints = {
     summary: 'Export metered calls as CSV',
     description:
       'Newest first, up to 100,000 rows. Access follows the rules of `GET /v1/ai-gateway/usage`. Values that a spreadsheet would treat as a formula are prefixed with an apostrophe.',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     query: {
       ...filters,
       workspace_id: id.optional().describe('All calls in the workspace for its admins, your own otherwise.'),

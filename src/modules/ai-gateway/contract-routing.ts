@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { inWorkspace } from '#core/access.ts'
 import { endpoint, id, idOut, one, time, usd } from '#core/contract.ts'
 import { textShape } from './contract-endpoints.ts'
 
@@ -60,8 +61,7 @@ export const routingEndpoints = {
     summary: 'Preview the routing of a request',
     description:
       'Shows which providers a request would use, in which order, and the maximum cost. Nothing is sent or billed. The result matches a live request with the same seed, for a conversation that no provider has cached.',
-    scope: 'gateway:read',
-    within: 'workspace_id',
+    access: inWorkspace('gateway:read'),
     limit: 'reads',
     body: {
       model: modelName.describe(

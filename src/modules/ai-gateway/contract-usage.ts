@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { day, endpoint, flag, id, idOut, one, time } from '#core/contract.ts'
 import { callSums } from '#core/usage.ts'
 
@@ -38,7 +39,7 @@ export const usageEndpoints = {
     summary: 'Get usage and cost by model, provider, key and day',
     description:
       'Your own calls. With `workspace_id`, calls in that workspace: all of them for its admins, your own otherwise. With `instance`, all calls of the instance, for administrators. Sorted by cost, highest first. Default: the last 30 days. Calls are included as soon as they’re settled.',
-    scope: 'gateway:read',
+    access: byScope('gateway:read'),
     query: {
       from: day.optional(),
       to: day.optional().describe('Inclusive. Default: today.'),

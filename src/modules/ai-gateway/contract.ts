@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, idOut, page, time } from '#core/contract.ts'
 import { providerEndpoints, shape } from './contract-endpoints.ts'
 import { standing } from './contract-standing.ts'
@@ -45,7 +46,7 @@ export const aiGateway = area(
     providers: endpoint('GET /ai-gateway/providers', {
       summary: 'List your model providers and their status',
       description: 'Sorted by slug.',
-      scope: 'gateway:read',
+      access: byScope('gateway:read'),
       reply: page(Provider),
     }),
     ...usageEndpoints,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { session } from '#core/access.ts'
 import {
   allowedModels,
   area,
@@ -61,8 +62,6 @@ export const NewApiKey = ApiKey.extend({ key: z.string().describe('The API key. 
   id: 'NewApiKey',
 })
 
-const session = { scope: null, auth: 'session' } as const
-
 export const apiKeys = area(
   'api_keys',
   { title: 'API keys', summary: 'Keys for programmatic access. They can be managed only in a signed-in session.' },
@@ -71,7 +70,7 @@ export const apiKeys = area(
       summary: 'List API keys',
       description:
         'Lists your own keys. With `workspace_id`, lists the keys restricted to that workspace: all of them for its admins, your own otherwise.',
-      ...session,
+      access: session(),
       query: {
         status: z.enum(['active', 'revoked', 'expired']).optional().describe('Filters the list by status.'),
         workspace_id: id.optional(),
@@ -80,7 +79,7 @@ export const apiKeys = area(
     }),
     create: endpoint('POST /api-keys', {
       summary: 'Create an API key',
-      ...session,
+      access: session(),
       consent: 'person',
       body: {
         name: fields.name,
@@ -99,7 +98,7 @@ export const apiKeys = area(
     update: endpoint('PATCH /api-keys/:id', {
       summary: 'Update an API key’s name, scopes, expiry, cap or models',
       description: 'Admins of the workspace that a key is restricted to can change its cap and models.',
-      ...session,
+      access: session(),
       consent: 'person',
       body: z.object(fields).partial().shape,
       reply: one(ApiKey),
@@ -108,13 +107,13 @@ export const apiKeys = area(
     revoke: endpoint('DELETE /api-keys/:id', {
       summary: 'Revoke an API key permanently',
       description: 'Admins of the workspace that a key is restricted to can also revoke it.',
-      ...session,
+      access: session(),
       consent: 'person',
       reply: deleted,
     }),
     rotate: endpoint('POST /api-keys/:id/rotate', {
       summary: 'Rotate an API key',
-      ...session,
+      access: session(),
       consent: 'person',
       body: {
         overlap_seconds: z

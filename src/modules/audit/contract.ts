@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, id, idOut, page, time } from '#core/contract.ts'
 
 export const AuditEntry = z
@@ -33,7 +34,7 @@ export const audit = area(
       summary: 'List permission changes and deletions, newest first',
       description:
         'Covers the workspaces you own. For administrators, covers the whole instance. A key restricted to a workspace sees only that workspace.',
-      scope: 'member:read',
+      access: byScope('member:read'),
       query: {
         workspace_id: id.optional().describe('Only this workspace, which you must own.'),
         account_id: id.optional().describe('Only actions by this account.'),

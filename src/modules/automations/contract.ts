@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource, secret } from '#core/access.ts'
 import {
   area,
   deleted,
@@ -106,7 +107,6 @@ export const NewAutomation = Automation.extend({
 }).meta({ id: 'NewAutomation' })
 
 const runFilters = { status: AutomationRun.shape.status.optional().describe('Only runs with this status.') }
-const on = { on: 'automation', onShare: 'none' } as const
 
 export const automations = area(
   'automations',
@@ -114,42 +114,38 @@ export const automations = area(
   {
     list: endpoint('GET /automations', {
       summary: 'List automations',
-      scope: 'automation:read',
+      access: byScope('automation:read'),
       query: { workspace_id: id.optional().describe('Only automations in this workspace.'), ...statusFilter },
       reply: page(Automation),
     }),
     keyed_cost_stats: endpoint('GET /automations/cost-stats', {
       summary: 'Get the cost of a workspace’s automations, by ID',
-      scope: 'automation:read',
-      within: 'workspace_id',
+      access: inWorkspace('automation:read'),
       query: { workspace_id: workspaceId },
       reply: one(KeyedCostStats),
       cli: 'automations all-cost-stats',
     }),
     run: endpoint('GET /automations/:id/runs/:runId', {
       summary: 'Get an automation run',
-      scope: 'automation:read',
-      ...on,
+      access: resource('automation', { scope: 'automation:read' }),
       reply: one(AutomationRun),
       beyond: true,
     }),
     workspace_runs: endpoint('GET /automations/runs', {
       summary: 'List the runs of all automations in a workspace',
-      scope: 'automation:read',
-      within: 'workspace_id',
+      access: inWorkspace('automation:read'),
       query: { workspace_id: id.describe('The workspace.'), ...runFilters },
       reply: page(AutomationRun),
       cli: 'automations all-runs',
     }),
     get: endpoint('GET /automations/:id', {
       summary: 'Get an automation',
-      scope: 'automation:read',
-      ...on,
+      access: resource('automation', { scope: 'automation:read' }),
       reply: one(Automation),
     }),
     firings: endpoint('GET /app/automation-firings', {
       summary: 'Preview when a schedule fires',
-      scope: 'automation:read',
+      access: byScope('automation:read'),
       query: {
         schedule,
         time_zone: timeZone.default('UTC'),
@@ -163,9 +159,8 @@ export const automations = area(
       summary: 'Create an automation',
       description:
         'It runs with the permissions of its creator and the credential used to create it, checked again for each run. An account can have up to 1,000 automations. Scheduled runs count as inference requests of the account (6,000 a minute by default); runs beyond the limit are `skipped` with the reason `rate_limited`. A webhook’s `token` and `secret` are returned only in this response.',
-      scope: 'automation:write',
+      access: inWorkspace('automation:write'),
       consent: 'person',
-      within: 'workspace_id',
       body: {
         workspace_id: workspaceId,
         name,
@@ -187,10 +182,8 @@ export const automations = area(
       summary: 'Update an automation',
       description:
         'A new schedule applies from now on. To change what an automation does, or when another user’s automation runs or what it can spend, you need permission for everything it does. From then on, you’re responsible for its runs.',
-      scope: 'automation:write',
+      access: resource('automation', { scope: 'automation:write', inTrash: true }),
       consent: 'person',
-      ...on,
-      inAnyStatus: true,
       body: {
         name: name.optional(),
         schedule: schedule.optional(),
@@ -208,25 +201,19 @@ export const automations = area(
     delete: endpoint('DELETE /automations/:id', {
       summary: 'Permanently delete an automation and its run history',
       description: 'Stops any active run. Chats it created are kept.',
-      scope: 'automation:write',
+      access: resource('automation', { scope: 'automation:write', inTrash: true }),
       consent: 'person',
-      ...on,
-      inAnyStatus: true,
       reply: deleted,
     }),
     archive: endpoint('POST /automations/:id/archive', {
       summary: 'Archive an automation',
-      scope: 'automation:write',
-      ...on,
-      inAnyStatus: true,
+      access: resource('automation', { scope: 'automation:write', inTrash: true }),
       reply: one(Automation),
     }),
     unarchive: endpoint('POST /automations/:id/unarchive', {
       summary: 'Unarchive an automation',
-      scope: 'automation:write',
+      access: resource('automation', { scope: 'automation:write', inTrash: true }),
       consent: 'person',
-      ...on,
-      inAnyStatus: true,
       reply: one(Automation),
       errors: ['not_ready'],
     }),
@@ -234,8 +221,7 @@ export const automations = area(
       summary: 'Trigger a webhook automation',
       description:
         'Authenticate with `Authorization: Bearer ukw_…`, or sign the raw body according to Standard Webhooks. No API key is used. Sending the same `webhook-id` again returns 200 with the first run. A missing or wrong token or signature returns 401, whether or not the webhook exists. Bodies with `Content-Encoding: gzip`, `deflate`, `br` or `zstd`, or with a `charset`, are decoded; signatures cover the bytes as sent.',
-      scope: null,
-      auth: 'open',
+      access: secret(),
       limit: 'inference',
       takes: 'bytes',
       decodes: true,
@@ -259,38 +245,31 @@ export const automations = area(
       summary: 'Run an automation now',
       description:
         'If the automation is paused because its agent was changed, this resumes it, provided you have permission for everything it does. An agent needs a person’s approval for that.',
-      scope: 'automation:run',
-      ...on,
+      access: resource('automation', { scope: 'automation:run' }),
       reply: one(AutomationRun),
       status: 202,
       errors: ['invalid_state', 'consent_required'],
     }),
     cost_stats: endpoint('GET /automations/:id/cost-stats', {
       summary: 'Get the cost of an automation',
-      scope: 'automation:read',
-      ...on,
+      access: resource('automation', { scope: 'automation:read' }),
       reply: one(CostStats),
     }),
     runs: endpoint('GET /automations/:id/runs', {
       summary: 'List the runs of an automation, including skipped ones',
-      scope: 'automation:read',
-      ...on,
+      access: resource('automation', { scope: 'automation:read' }),
       query: runFilters,
       reply: page(AutomationRun),
     }),
     cancel: endpoint('POST /automations/:id/runs/:runId/cancel', {
       summary: 'Cancel a waiting or active run',
-      scope: 'automation:run',
-      ...on,
-      inAnyStatus: true,
-      inArchivedWorkspace: true,
+      access: resource('automation', { scope: 'automation:run', inTrash: true, inArchivedWorkspace: true }),
       reply: one(AutomationRun),
       errors: ['invalid_state'],
     }),
     retry: endpoint('POST /automations/:id/runs/:runId/retry', {
       summary: 'Retry a failed, timed out or canceled run',
-      scope: 'automation:run',
-      ...on,
+      access: resource('automation', { scope: 'automation:run' }),
       reply: one(AutomationRun),
       status: 202,
       errors: ['invalid_state'],
@@ -299,9 +278,8 @@ export const automations = area(
       summary: 'Rotate a webhook automation’s token and secret',
       description:
         'The old ones stay valid for `overlap_seconds`. If you rotate repeatedly, each of the newest 20 keeps the period it was given. 0 revokes all of them at once. To rotate another user’s webhook, you need permission for everything the automation does. From then on, you’re responsible for its runs.',
-      scope: 'automation:write',
+      access: resource('automation', { scope: 'automation:write' }),
       consent: 'person',
-      ...on,
       body: {
         overlap_seconds: z
           .number()

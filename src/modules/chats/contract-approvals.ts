@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { deleted, endpoint, idOut, page, time } from '#core/contract.ts'
 
 export const Approval = z
@@ -16,19 +17,19 @@ export const approvalEndpoints = {
     summary: 'List the tools you allowed for the rest of a chat',
     description:
       'Approvals given with `remember: chat`, newest first. They apply only to runs of your messages in this chat, and end when the agent gets a new version.',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     reply: page(Approval),
     beyond: true,
   }),
   revoke_approval: endpoint('DELETE /chats/:id/approvals/:approval_id', {
     summary: 'Revoke an approval for a tool',
-    scope: 'chat:run',
-    on: 'chat',
-    role: 'viewer',
-    onShare: 'edit',
-    inAnyStatus: true,
-    inArchivedWorkspace: true,
+    access: resource('chat', {
+      scope: 'chat:run',
+      role: 'viewer',
+      share: 'edit',
+      inTrash: true,
+      inArchivedWorkspace: true,
+    }),
     reply: deleted,
     errors: ['not_found'],
     beyond: true,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { base, endpoint, idOut, one, page, time, usd } from '#core/contract.ts'
 import { usageSchema } from '#core/usage.ts'
 
@@ -47,14 +48,12 @@ export const MessageCost = z
 export const costEndpoints = {
   cost: endpoint('GET /chats/:id/cost', {
     summary: 'Get the cost of a chat, in total and by model',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     reply: one(Cost),
   }),
   message_costs: endpoint('GET /chats/:id/message-costs', {
     summary: 'List the cost of each message and its run, oldest first',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     reply: page(MessageCost),
   }),
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { base, deleted, endpoint, idOut, inWorkspace, one, time, usd, words } from '#core/contract.ts'
+import { resource } from '#core/access.ts'
+import { base, deleted, endpoint, idOut, workspaceFields, one, time, usd, words } from '#core/contract.ts'
 import { positiveUsd } from '#core/money.ts'
 import { model } from './contract-messages.ts'
 import { RunError } from './contract-runs.ts'
@@ -7,7 +8,7 @@ import { RunError } from './contract-runs.ts'
 export const Goal = z
   .object({
     ...base,
-    ...inWorkspace,
+    ...workspaceFields,
     chat_id: idOut,
     status: z.enum(['active', 'achieved', 'exhausted', 'stalled', 'ended', 'failed']),
     objective: z.string(),
@@ -39,9 +40,7 @@ export const goalEndpoints = {
     summary: 'Start a goal',
     description:
       'The server continues the active branch turn by turn until a judge (a separate model call) finds the goal achieved, a limit is reached (`exhausted`), or 3 turns in a row make no progress (`stalled`). Each turn is a run of the chat. Stopping a turn ends the goal.',
-    scope: 'chat:run',
-    on: 'chat',
-    onShare: 'edit',
+    access: resource('chat', { scope: 'chat:run', share: 'edit' }),
     body: {
       objective: aim,
       criteria: aim.optional().describe('The criteria the judge uses. Default: the objective alone.'),
@@ -57,28 +56,21 @@ export const goalEndpoints = {
   }),
   goal: endpoint('GET /chats/:id/goal', {
     summary: 'Get the goal of the active branch',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     reply: one(Goal),
   }),
   end_goal: endpoint('DELETE /chats/:id/goal', {
     summary: 'End the active goal and stop its turn',
     description: 'Returns the ID of the goal. The goal can still be read.',
-    scope: 'chat:run',
-    on: 'chat',
-    onShare: 'edit',
-    inAnyStatus: true,
-    inArchivedWorkspace: true,
+    access: resource('chat', { scope: 'chat:run', share: 'edit', inTrash: true, inArchivedWorkspace: true }),
     reply: deleted,
     errors: ['invalid_state'],
   }),
   resume_goal: endpoint('POST /chats/:id/goal/resume', {
     summary: 'Resume an exhausted or stalled goal with a higher limit',
     description: 'Each limit you send must be higher than before. The limit that exhausted the goal is required.',
-    scope: 'chat:run',
+    access: resource('chat', { scope: 'chat:run', share: 'edit' }),
     consent: 'person',
-    on: 'chat',
-    onShare: 'edit',
     body: { max_turns: maxTurns.optional(), ...caps },
     reply: one(Goal),
     limit: 'inference',

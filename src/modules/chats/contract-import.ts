@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { inWorkspace } from '#core/access.ts'
 import { endpoint, id, idOut, one, time, words, workspaceId } from '#core/contract.ts'
 
 const theirId = z.string().min(1).max(200)
@@ -32,8 +33,7 @@ export const importEndpoints = {
     summary: 'Import a chat with its branches',
     description:
       'Imports start no runs and cost nothing. Within a workspace, `source` and `external_id` identify a chat. Importing an existing chat again leaves it unchanged and returns `created: false`. A permanently deleted chat is created again.',
-    scope: 'chat:write',
-    within: 'workspace_id',
+    access: inWorkspace('chat:write'),
     body: {
       workspace_id: workspaceId,
       source: z

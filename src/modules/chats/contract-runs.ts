@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { base, endpoint, id, idOut, inWorkspace, one, operation, page, stream, time, usd } from '#core/contract.ts'
+import { resource } from '#core/access.ts'
+import { base, endpoint, id, idOut, workspaceFields, one, operation, page, stream, time, usd } from '#core/contract.ts'
 import { usageSchema } from '#core/usage.ts'
 import { Message, model } from './contract-messages.ts'
 
@@ -16,7 +17,7 @@ export const RunError = z
 export const Run = z
   .object({
     ...base,
-    ...inWorkspace,
+    ...workspaceFields,
     chat_id: idOut,
     agent_id: idOut.nullable(),
     goal_id: idOut.nullable(),
@@ -130,8 +131,7 @@ export const background = {
 export const runEndpoints = {
   runs: endpoint('GET /chats/:id/runs', {
     summary: 'List runs, newest first',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     query: {
       status: z.enum(['queued', 'running', 'requires_action', 'completed', 'failed', 'cancelled']).optional(),
     },
@@ -139,8 +139,7 @@ export const runEndpoints = {
   }),
   run: endpoint('GET /chats/:id/runs/:run_id', {
     summary: 'Get a run',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     reply: one(Run),
     beyond: true,
   }),
@@ -148,8 +147,7 @@ export const runEndpoints = {
     summary: 'Stream a run’s events',
     description:
       'Streams from the first event, or resumes after the event in the `Last-Event-ID` header or `last_event_id`. The stream ends after the last event of a finished run.',
-    scope: 'chat:read',
-    on: 'chat',
+    access: resource('chat', { scope: 'chat:read' }),
     query: {
       last_event_id: z.coerce
         .number()
@@ -165,9 +163,7 @@ export const runEndpoints = {
     summary: 'Retry a failed run and wait for the answer',
     description:
       'Starts a new attempt of the same run. Its answer is a new branch next to the failed one. If the message named a model, it’s used again; otherwise, the model is chosen as for a new message.',
-    scope: 'chat:run',
-    on: 'chat',
-    onShare: 'edit',
+    access: resource('chat', { scope: 'chat:run', share: 'edit' }),
     body: {
       model: model
         .optional()
@@ -184,10 +180,8 @@ export const runEndpoints = {
     summary: 'Decide on pending tool calls',
     description:
       'The run continues once all calls are decided. `kind` is `approval` for calls that need approval, `interrupted` if the server stopped during a call that might have been made (allowing it makes the call again), and `subagent` if a delegated task waits for a person in the chat named in the arguments (the run continues when that task finishes).',
-    scope: 'chat:run',
+    access: resource('chat', { scope: 'chat:run', share: 'edit' }),
     consent: 'person',
-    on: 'chat',
-    onShare: 'edit',
     body: {
       actions: z
         .array(
@@ -212,11 +206,7 @@ export const runEndpoints = {
   }),
   stop: endpoint('POST /chats/:id/stop', {
     summary: 'Stop a run and keep its output',
-    scope: 'chat:run',
-    on: 'chat',
-    onShare: 'edit',
-    inAnyStatus: true,
-    inArchivedWorkspace: true,
+    access: resource('chat', { scope: 'chat:run', share: 'edit', inTrash: true, inArchivedWorkspace: true }),
     body: { run_id: id.optional().describe('The run to stop, such as one that is waiting. Default: the active run.') },
     reply: one(Run),
     errors: ['invalid_state'],

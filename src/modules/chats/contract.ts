@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource } from '#core/access.ts'
 import {
   area,
   bytes,
@@ -106,7 +107,7 @@ export const chats = area(
   {
     list: endpoint('GET /chats', {
       summary: 'List chats',
-      scope: 'chat:read',
+      access: byScope('chat:read'),
       query: {
         ...statusFilter,
         workspace_id: id.optional().describe('Only chats in this workspace.'),
@@ -121,8 +122,7 @@ export const chats = area(
     create: endpoint('POST /chats', {
       summary: 'Create a chat',
       example: { title: 'Autumn', model: 'sim/echo' },
-      scope: 'chat:write',
-      within: 'workspace_id',
+      access: inWorkspace('chat:write'),
       body: {
         workspace_id: workspaceId,
         title: z.string().trim().min(1).max(200).optional().describe('Default: generated from the first message.'),
@@ -137,13 +137,15 @@ export const chats = area(
       reply: one(Chat),
       status: 201,
     }),
-    get: endpoint('GET /chats/:id', { summary: 'Get a chat', scope: 'chat:read', on: 'chat', reply: one(Chat) }),
+    get: endpoint('GET /chats/:id', {
+      summary: 'Get a chat',
+      access: resource('chat', { scope: 'chat:read' }),
+      reply: one(Chat),
+    }),
     update: endpoint('PATCH /chats/:id', {
       summary: 'Update a chat’s title, model, agent, budget or active branch, or keep a temporary chat',
-      scope: 'chat:write',
+      access: resource('chat', { scope: 'chat:write', share: 'edit' }),
       consent: 'person',
-      on: 'chat',
-      onShare: 'edit',
       body: {
         title: z.string().trim().min(1).max(200).optional(),
         agent_id: id.nullable().optional(),
@@ -163,8 +165,7 @@ export const chats = area(
     ...lifecycle(Chat, '/chats/:id', 'chat', 'chat:write', 'a chat'),
     messages: endpoint('GET /chats/:id/messages', {
       summary: 'List the messages of a chat',
-      scope: 'chat:read',
-      on: 'chat',
+      access: resource('chat', { scope: 'chat:read' }),
       query: {
         branch: z
           .enum(['active', 'all'])
@@ -179,9 +180,7 @@ export const chats = area(
       example: { content: 'Hello' },
       description:
         'Returns the finished assistant message and its run. If the run fails, returns its error with `details.run_id`. After 10 minutes, the run continues in the background and the response is 202 with an operation. The run doesn’t stop if you disconnect.',
-      scope: 'chat:run',
-      on: 'chat',
-      onShare: 'edit',
+      access: resource('chat', { scope: 'chat:run', share: 'edit' }),
       body: { ...send, ...background },
       reply: operation(Answered),
       limit: 'inference',
@@ -192,9 +191,7 @@ export const chats = area(
       example: { content: 'Hello' },
       description:
         'Every event is stored before it’s sent, and `id:` is its `seq`. To resume an interrupted stream, use `GET /chats/:id/runs/:run_id/events`.',
-      scope: 'chat:run',
-      on: 'chat',
-      onShare: 'edit',
+      access: resource('chat', { scope: 'chat:run', share: 'edit' }),
       body: send,
       reply: stream(RunEvent),
       limit: 'inference',
@@ -206,9 +203,7 @@ export const chats = area(
       summary: 'Compact a chat',
       description:
         'A model summarizes the active branch, which is billed like any model call. The summary becomes the head, and later answers don’t see older messages. The previous branch is kept.',
-      scope: 'chat:run',
-      on: 'chat',
-      onShare: 'edit',
+      access: resource('chat', { scope: 'chat:run', share: 'edit' }),
       body: { model: model.optional().describe('The model for the summary. Default: the chat’s usual model.') },
       reply: one(Message),
       limit: 'inference',
@@ -216,8 +211,7 @@ export const chats = area(
     }),
     export: endpoint('GET /chats/:id/export', {
       summary: 'Export the transcript with attachments',
-      scope: 'chat:read',
-      on: 'chat',
+      access: resource('chat', { scope: 'chat:read' }),
       query: {
         format: z.enum(['markdown', 'json', 'html']).default('markdown'),
         branch: z
@@ -230,9 +224,7 @@ export const chats = area(
     copy_to_agent: endpoint('POST /chats/:id/copy-to-agent', {
       summary: 'Copy a chat to another agent',
       description: 'Copies all branches to the agent’s workspace.',
-      scope: 'chat:write',
-      on: 'chat',
-      onScope: 'chat:read',
+      access: resource('chat', { scope: 'chat:write', resourceScope: 'chat:read' }),
       body: { agent_id: id },
       reply: one(Chat),
       status: 201,
@@ -242,9 +234,7 @@ export const chats = area(
       summary: 'Copy a chat to another workspace',
       description:
         'Copies all branches, or with `message_id` only the messages that lead to it. The copy is independent.',
-      scope: 'chat:write',
-      on: 'chat',
-      onScope: 'chat:read',
+      access: resource('chat', { scope: 'chat:write', resourceScope: 'chat:read' }),
       body: copying,
       reply: one(Chat),
       status: 201,
@@ -254,9 +244,7 @@ export const chats = area(
       summary: 'Fork a chat to another workspace',
       description:
         'Copies the messages that lead to `message_id`, or to the head. The fork’s `forked_from` names its source.',
-      scope: 'chat:write',
-      on: 'chat',
-      onScope: 'chat:read',
+      access: resource('chat', { scope: 'chat:write', resourceScope: 'chat:read' }),
       body: copying,
       reply: one(Chat),
       status: 201,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource } from '#core/access.ts'
 import { area, base, deleted, endpoint, id, idOut, one, operation, page, words, workspaceId } from '#core/contract.ts'
 import { Computer, computerName } from './contract-computer.ts'
 
@@ -48,8 +49,7 @@ export const cloudEndpoints = {
     summary: 'Start a cloud computer',
     description:
       'Starts a computer that is stopped or in `error`. It’s `starting` until its daemon connects. Paired computers can’t be started remotely: 409 `not_supported`.',
-    scope: 'computer:write',
-    on: 'computer',
+    access: resource('computer', { scope: 'computer:write' }),
     reply: one(Computer),
     errors: ['not_supported', 'invalid_state'],
   }),
@@ -57,8 +57,7 @@ export const cloudEndpoints = {
     summary: 'Stop a cloud computer',
     description:
       'Terminates everything that runs on it and keeps its home. Possible in every state except `provisioning` without a home. Paired computers can’t be stopped remotely: 409 `not_supported`.',
-    scope: 'computer:write',
-    on: 'computer',
+    access: resource('computer', { scope: 'computer:write' }),
     reply: one(Computer),
     errors: ['not_supported', 'invalid_state'],
   }),
@@ -66,8 +65,7 @@ export const cloudEndpoints = {
     summary: 'Create a snapshot of a cloud computer’s home',
     description:
       'Returns an operation whose result is the snapshot. A running computer is paused while its home is read. The snapshot is ready once it was verified completely. It’s kept when the computer is deleted.',
-    scope: 'computer:write',
-    on: 'computer',
+    access: resource('computer', { scope: 'computer:write' }),
     body: { name: words(120).nullable().default(null) },
     reply: operation(ComputerSnapshot),
     errors: ['not_supported', 'invalid_state'],
@@ -75,8 +73,7 @@ export const cloudEndpoints = {
   }),
   snapshots: endpoint('GET /computers/:id/snapshots', {
     summary: 'List the snapshots of a cloud computer, newest first',
-    scope: 'computer:read',
-    on: 'computer',
+    access: resource('computer', { scope: 'computer:read' }),
     reply: page(ComputerSnapshot),
     beyond: true,
   }),
@@ -88,7 +85,7 @@ export const cloudComputers = area(
   {
     drivers: endpoint('GET /app/computer-drivers', {
       summary: 'List the drivers for cloud computers',
-      scope: 'computer:read',
+      access: byScope('computer:read'),
       reply: page(ComputerDriver),
       beyond: true,
     }),
@@ -96,8 +93,7 @@ export const cloudComputers = area(
       summary: 'Create a cloud computer',
       description:
         'Returns an operation whose result is the computer, once it runs and its daemon is connected. You can then use commands, terminals, files and ports as on any computer.',
-      scope: 'computer:write',
-      within: 'workspace_id',
+      access: inWorkspace('computer:write'),
       body: {
         workspace_id: workspaceId,
         name: computerName,
@@ -135,14 +131,14 @@ export const cloudComputers = area(
     }),
     snapshots: endpoint('GET /app/computer-snapshots', {
       summary: 'List the snapshots of your workspaces',
-      scope: 'computer:read',
+      access: byScope('computer:read'),
       query: { workspace_id: id.optional() },
       reply: page(ComputerSnapshot),
       beyond: true,
     }),
     delete_snapshot: endpoint('DELETE /app/computer-snapshots/:id', {
       summary: 'Delete a snapshot permanently',
-      scope: 'computer:write',
+      access: byScope('computer:write'),
       consent: 'person',
       reply: deleted,
       beyond: true,

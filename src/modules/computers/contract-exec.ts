@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { endpoint, idOut, one, operationOrEvents, words } from '#core/contract.ts'
 
 /** Environment names and values can't contain NUL. */
@@ -70,9 +71,7 @@ export const exec = endpoint('POST /computers/:id/exec', {
   summary: 'Run a command on a computer',
   description:
     'Waits until the command exits. A nonzero exit code isn’t an error. If you disconnect, the command and all its child processes are terminated. With `background`, the command keeps running: the response is an operation whose content is the output so far, up to 8 MiB per stream. Its `result`, also in lists, contains the first 1 MiB of each, and `truncated` says which were cut off. With `Accept: text/event-stream`, output is streamed as `exec.started`, `stdout` and `stderr`, and finally `exec.completed`, or `exec.failed` if the computer was lost. With both, `id` is the operation’s ID, and disconnecting stops only the stream.',
-  scope: 'computer:exec',
-  on: 'computer',
-  capability: 'exec',
+  access: resource('computer', { scope: 'computer:exec', capability: 'exec' }),
   body: {
     command: command.optional().describe('A command line for `/bin/sh -c`.'),
     argv: argv.optional().describe('A program with arguments, run without a shell. Alternative to `command`.'),
@@ -124,9 +123,7 @@ export const exec_stdin = endpoint('POST /computers/:id/exec/:exec_id/stdin', {
   summary: 'Write to the stdin of a running command',
   description:
     'For a command you started with `stdin_open`, identified by the `id` of `exec.started` or of its operation. Commands of others return 404. Returns once the command’s pipe accepted the bytes, or after 10 seconds with the offset reached: send the rest from `offset`. Bytes sent again aren’t read twice. An offset beyond what has arrived returns 409 `stale_update`.',
-  scope: 'computer:exec',
-  on: 'computer',
-  capability: 'exec',
+  access: resource('computer', { scope: 'computer:exec', capability: 'exec' }),
   params: { exec_id: words(64).pipe(z.string().min(1)) },
   body: {
     offset: z

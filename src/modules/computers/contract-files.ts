@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { bytes, endpoint, flag, id as idIn, one, pageOr, time, words } from '#core/contract.ts'
 
 const path = words(12_400)
@@ -56,9 +57,7 @@ export const fileEndpoints = {
     summary: 'List, inspect, create or remove files and folders on a computer',
     description:
       '`list` returns a page sorted by the bytes of the names, `stat` one entry, `mkdir` the folder (with `parents`, its parent folders are created too), and `remove` the number of removed entries. Folders that aren’t empty are removed only with `recursive`. `list` and `stat` require `fs_read`; the others require `fs_write` and `computer:write`. Symlinks work as in `ls`, `mkdir` and `rm`: `stat` and `remove` apply to the link itself. `list` and links within a path are followed, but never outside the allowed folders.',
-    scope: 'computer:read',
-    on: 'computer',
-    role: 'member',
+    access: resource('computer', { scope: 'computer:read', role: 'member' }),
     body: {
       op: z.enum(['list', 'stat', 'mkdir', 'remove']),
       path: path
@@ -86,9 +85,7 @@ export const fileEndpoints = {
     summary: 'Download a file from a computer, or a folder as an archive',
     description:
       'Streams the file. Supports `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. If the computer is lost and reconnects within a minute, the download continues automatically. If the file changes in the meantime, it’s aborted. Symlinks are followed within the allowed folders. Files without a real size, such as those in `/proc`, are sent completely and without `Content-Length`.',
-    scope: 'computer:read',
-    on: 'computer',
-    capability: 'fs_read',
+    access: resource('computer', { scope: 'computer:read', capability: 'fs_read' }),
     query: {
       path,
       archive: z
@@ -111,9 +108,7 @@ export const fileEndpoints = {
   upload_offset: endpoint('GET /computers/:id/fs/upload', {
     summary: 'Get the progress of an upload to a computer',
     description: 'For your own interrupted upload to this path. `HEAD` returns the same in `Upload-Offset`.',
-    scope: 'computer:write',
-    on: 'computer',
-    capability: 'fs_write',
+    access: resource('computer', { scope: 'computer:write', capability: 'fs_write' }),
     query: { path, tag },
     reply: one(ComputerUpload),
     errors: ['computer_offline', 'timeout'],
@@ -123,9 +118,7 @@ export const fileEndpoints = {
     summary: 'Upload a file to a computer',
     description:
       'Send the raw bytes with `path` in the query, or JSON with `path` and `drive_source`. The file appears at its path only when complete. With `overwrite`, symlinks are followed to targets within the allowed folders. A rejected upload leaves nothing behind. To resume an interrupted upload, get its progress and send the rest with `Content-Range: bytes FROM-TO/SIZE`. A different offset returns 409 `stale_update` with `details.offset`. `Content-Range: bytes */SIZE` without a body completes an upload whose bytes have all arrived. Parts before the last return 202 and the offset. Incomplete uploads are removed after 7 days without activity.',
-    scope: 'computer:write',
-    on: 'computer',
-    capability: 'fs_write',
+    access: resource('computer', { scope: 'computer:write', capability: 'fs_write' }),
     takes: 'bytes_or_json',
     query: { path: path.optional(), overwrite, mode, modified_at: modified, tag },
     body: {

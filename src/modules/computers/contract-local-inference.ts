@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { base, deleted, endpoint, id, idOut, one, operation, page, time, words } from '#core/contract.ts'
 import { Operation, operationStatus } from '#modules/operations/contract.ts'
 
@@ -55,8 +56,6 @@ export const LocalInferenceOperation = Operation.extend({
   bytes_total: z.number().int().nullable().describe('Null if unknown.'),
 }).meta({ id: 'LocalInferenceOperation' })
 
-const reading = { scope: 'computer:read', on: 'computer', capability: 'inference' } as const
-const using = { scope: 'computer:write', on: 'computer', capability: 'inference' } as const
 const offline = ['computer_offline', 'timeout', 'interrupted', 'engine_not_ready', 'not_supported'] as const
 
 export const localInference = {
@@ -64,7 +63,7 @@ export const localInference = {
     summary: 'Start, stop or check the engine for local models on a computer',
     description:
       '`start` installs llama.cpp if it’s missing, and then returns 202 with an operation. `unload` frees the memory used by models. Ollama can be started if it’s installed; stop it on the computer itself.',
-    ...using,
+    access: resource('computer', { scope: 'computer:write', capability: 'inference' }),
     body: {
       action: z.enum(['start', 'stop', 'status', 'unload']),
       engine: engine.optional().describe('Default: llama.cpp if it’s installed, otherwise a running Ollama.'),
@@ -76,14 +75,14 @@ export const localInference = {
   local_models: endpoint('GET /computers/:id/local-inference/models', {
     summary: 'List the local models of a computer',
     description: 'As reported by the computer’s daemon. For a disconnected computer, the last report.',
-    ...reading,
+    access: resource('computer', { scope: 'computer:read', capability: 'inference' }),
     reply: page(LocalModel),
   }),
   install_local_model: endpoint('POST /computers/:id/local-inference/models', {
     summary: 'Install a local model',
     description:
       'Installs a GGUF file from a URL or from the drive, or a model of the Ollama library. The installation resumes after connection or server failures, and its checksum is verified. If the computer’s disk doesn’t have enough space, the operation fails with `storage_full`, 507.',
-    ...using,
+    access: resource('computer', { scope: 'computer:write', capability: 'inference' }),
     body: {
       source: z
         .union([
@@ -110,7 +109,7 @@ export const localInference = {
   remove_local_model: endpoint('DELETE /computers/:id/local-inference/models/:local_model_id', {
     summary: 'Remove a local model from a computer',
     description: 'Deletes its file. Only for the computer’s owner.',
-    ...using,
+    access: resource('computer', { scope: 'computer:write', capability: 'inference' }),
     consent: 'person',
     reply: deleted,
     errors: [...offline, 'invalid_state'],
@@ -119,8 +118,7 @@ export const localInference = {
     summary: 'Map a local model to a platform model, or remove the mapping',
     description:
       'Requests for the platform model from users with `inference` access to this computer can then be served by the local model, free of charge: in the computer’s workspace next to other providers, elsewhere only if no other provider has the model. Only admins of the computer’s workspace can set this. Transferring the computer removes the mapping.',
-    ...using,
-    role: 'admin',
+    access: resource('computer', { scope: 'computer:write', role: 'admin', capability: 'inference' }),
     body: {
       model: words(200)
         .pipe(z.string().regex(/^[^\s/]+\/\S+$/, 'must be like `provider/model`'))
@@ -136,7 +134,7 @@ export const localInference = {
   }),
   local_operations: endpoint('GET /computers/:id/local-inference/operations', {
     summary: 'List the model and engine installations on a computer, newest first',
-    ...reading,
+    access: resource('computer', { scope: 'computer:read', capability: 'inference' }),
     query: { status: operationStatus.optional().describe('Filters the list by status.') },
     reply: page(LocalInferenceOperation),
   }),
@@ -144,7 +142,7 @@ export const localInference = {
     summary: 'Cancel an installation',
     description:
       'It stops within 2 seconds. Downloaded data is kept for a week and reused if you install the model again.',
-    ...using,
+    access: resource('computer', { scope: 'computer:write', capability: 'inference' }),
     reply: one(LocalInferenceOperation),
     errors: ['invalid_state'],
   }),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { deleted, endpoint, flag, one, page, time, words } from '#core/contract.ts'
 
 const port = z.coerce.number().int().min(1).max(65_535).meta({ example: 5173 })
-const readAccess = { scope: 'computer:read', on: 'computer', capability: 'ports' } as const
 
 export const ComputerPort = z
   .object({
@@ -29,15 +29,14 @@ export const portEndpoints = {
   ports: endpoint('GET /computers/:id/ports', {
     summary: 'List the open ports of a computer',
     description: 'Includes ports with a label. Each computer and port has its own origin in `url`.',
-    ...readAccess,
+    access: resource('computer', { scope: 'computer:read', capability: 'ports' }),
     reply: page(ComputerPort),
     errors: ['computer_offline', 'timeout'],
   }),
   label_port: endpoint('PATCH /computers/:id/ports', {
     summary: 'Label a port',
     description: 'The label is kept when the program exits. Null removes it.',
-    ...readAccess,
-    scope: 'computer:write',
+    access: resource('computer', { scope: 'computer:write', capability: 'ports' }),
     body: { port, label: words(120).pipe(z.string().trim().min(1)).nullable() },
     reply: one(ComputerPort),
     errors: ['computer_offline', 'timeout'],
@@ -46,7 +45,7 @@ export const portEndpoints = {
     summary: 'Create a one-time link to open a port in a browser',
     description:
       'The link is valid for 60 seconds and can be used once. Fails with 409 `invalid_state` if no program listens on the port. It sets a cookie for this port of this computer only, valid for up to 12 hours and no longer than the session or key that created it. Permissions are checked on every request, and open connections are closed within 5 seconds after they’re revoked. Programs can send their API key to the port’s `url` instead.',
-    ...readAccess,
+    access: resource('computer', { scope: 'computer:read', capability: 'ports' }),
     consent: 'person',
     params: { port },
     reply: one(PortTicket),
@@ -61,7 +60,6 @@ const username = words(32)
   .meta({ example: 'ada' })
 const shell = words(256).pipe(z.string().startsWith('/', 'must be an absolute path'))
 const groups = z.array(words(32).pipe(z.string().min(1))).max(64)
-const managing = { scope: 'computer:write', on: 'computer', capability: 'users' } as const
 const params = { username: words(64).pipe(z.string().min(1)) }
 
 export const MachineUser = z
@@ -80,7 +78,7 @@ export const userEndpoints = {
   users: endpoint('GET /computers/:id/users', {
     summary: 'List the users of a computer',
     description: 'Lists the user accounts of the operating system, by `uid`. System accounts aren’t included.',
-    ...managing,
+    access: resource('computer', { scope: 'computer:write', capability: 'users' }),
     reply: page(MachineUser),
     errors,
   }),
@@ -88,7 +86,7 @@ export const userEndpoints = {
     summary: 'Create a user on a computer',
     description:
       'Creates a user with a home and no password. If the daemon doesn’t run as root, fails with 409 `not_supported`.',
-    ...managing,
+    access: resource('computer', { scope: 'computer:write', capability: 'users' }),
     body: {
       username,
       shell: shell.optional().describe('Default: `/bin/bash`.'),
@@ -100,14 +98,14 @@ export const userEndpoints = {
   }),
   user: endpoint('GET /computers/:id/users/:username', {
     summary: 'Get a user of a computer',
-    ...managing,
+    access: resource('computer', { scope: 'computer:write', capability: 'users' }),
     params,
     reply: one(MachineUser),
     errors,
   }),
   update_user: endpoint('PATCH /computers/:id/users/:username', {
     summary: 'Update a user’s shell or groups',
-    ...managing,
+    access: resource('computer', { scope: 'computer:write', capability: 'users' }),
     params,
     body: {
       shell: shell.optional(),
@@ -118,7 +116,7 @@ export const userEndpoints = {
   }),
   delete_user: endpoint('DELETE /computers/:id/users/:username', {
     summary: 'Delete a user of a computer',
-    ...managing,
+    access: resource('computer', { scope: 'computer:write', capability: 'users' }),
     consent: 'person',
     params,
     query: {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { endpoint, one, pageOr, time, words } from '#core/contract.ts'
 import { argv, cwd, environment, machineUser } from './contract-exec.ts'
 
@@ -36,9 +37,7 @@ export const terminal = endpoint('POST /computers/:id/terminal', {
   summary: 'Open, write to, read, resize, close or list terminals on a computer',
   description:
     'Terminals outlive connections, servers and daemons. Closed terminals can be read for 24 hours. Everyone with terminal access to a computer shares its terminals. `open` accepts `shell` or `argv`, `cwd`, `env`, `cols`, `rows`, `user` and `name`; `write` accepts `terminal_id`, `data` and `seq` (if the connection to the computer breaks, it waits up to 30 seconds for the next one; input is typed exactly once); `read` accepts `terminal_id`, `from`, `max_bytes`, `wait_ms` and `screen`; `resize` accepts `terminal_id`, `cols` and `rows`; `close` accepts `terminal_id` and `signal`. For live access, use the WebSocket `GET /computers/:id/terminals/:terminal_id/attach`.',
-  scope: 'computer:exec',
-  on: 'computer',
-  capability: 'terminal',
+  access: resource('computer', { scope: 'computer:exec', capability: 'terminal' }),
   body: {
     action: z.enum(['open', 'write', 'resize', 'read', 'close', 'list']),
     terminal_id: terminalId.optional(),
@@ -81,9 +80,7 @@ export const terminal_ticket = endpoint('POST /computers/:id/terminals/:terminal
   summary: 'Create a one-time URL to open a terminal over a WebSocket',
   description:
     'For web pages, whose WebSockets can’t send an API key. The URL is valid for 60 seconds and can be used once. It opens only this terminal, with the permissions of the caller, for up to 12 hours and no longer than the session or key that created it. If permissions are revoked, the connection is closed within 5 seconds. To resume after a disconnect, create another URL and add `from` and the same `viewer`.',
-  scope: 'computer:exec',
-  on: 'computer',
-  capability: 'terminal',
+  access: resource('computer', { scope: 'computer:exec', capability: 'terminal' }),
   consent: 'person',
   params: { terminal_id: terminalId },
   reply: one(TerminalTicket),
@@ -95,9 +92,7 @@ export const terminal_ticket = endpoint('POST /computers/:id/terminals/:terminal
 /** Not in the registry, which only has HTTP endpoints. */
 export const attach = endpoint('GET /computers/:id/terminals/:terminal_id/attach', {
   summary: 'Attach to a terminal: a WebSocket',
-  scope: 'computer:exec',
-  on: 'computer',
-  capability: 'terminal',
+  access: resource('computer', { scope: 'computer:exec', capability: 'terminal' }),
   params: { terminal_id: terminalId },
   query: {
     from: z.coerce

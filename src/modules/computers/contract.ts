@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource, secret } from '#core/access.ts'
 import { CAPABILITIES } from '#core/scopes.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, time, words, workspaceId } from '#core/contract.ts'
 import { cloudEndpoints } from './contract-cloud.ts'
@@ -50,7 +51,7 @@ export const computerPairings = area(
   {
     list: endpoint('GET /computer-pairings', {
       summary: 'List your pairings, newest first',
-      scope: 'computer:read',
+      access: byScope('computer:read'),
       query: { workspace_id: id.optional().describe('Only pairings of this workspace.') },
       reply: page(ComputerPairing),
       beyond: true,
@@ -59,9 +60,8 @@ export const computerPairings = area(
       summary: 'Create a pairing token, valid for 10 minutes',
       description:
         'The computer redeems the token or the code once. What Ukiyo can do on the computer is decided there: `uk computer run --allow …`.',
-      scope: 'computer:write',
+      access: inWorkspace('computer:write'),
       consent: 'person',
-      within: 'workspace_id',
       body: {
         name: computerName.nullable().default(null).describe('The name of the computer. Null: its own host name.'),
         workspace_id: workspaceId,
@@ -73,16 +73,14 @@ export const computerPairings = area(
     }),
     get: endpoint('GET /computer-pairings/:id', {
       summary: 'Get the status of a pairing',
-      scope: 'computer:read',
-      on: 'computer_pairing',
+      access: resource('computer_pairing', { scope: 'computer:read' }),
       reply: one(ComputerPairing),
       beyond: true,
     }),
     cancel: endpoint('DELETE /computer-pairings/:id', {
       summary: 'Cancel a pending pairing',
-      scope: 'computer:write',
+      access: resource('computer_pairing', { scope: 'computer:write' }),
       consent: 'person',
-      on: 'computer_pairing',
       reply: deleted,
       errors: ['invalid_state'],
       beyond: true,
@@ -121,9 +119,6 @@ export const ComputerExposure = z
   .meta({ id: 'ComputerExposure' })
 
 const capabilityList = capabilities.pipe(z.array(capability).min(1))
-const reading = { scope: 'computer:read', on: 'computer' } as const
-const managing = { scope: 'computer:write', on: 'computer', role: 'admin' } as const
-const owning = { ...managing, role: 'owner' } as const
 
 export const computers = area(
   'computers',
@@ -135,25 +130,29 @@ export const computers = area(
     list: endpoint('GET /computers', {
       summary: 'List the computers you can access, newest first',
       description: 'Your own computers, those of your workspaces, and those shared with your workspaces.',
-      scope: 'computer:read',
+      access: byScope('computer:read'),
       query: {
         owner: z.literal('me').optional().describe('`me`: only computers your account owns.'),
         workspace_id: id.optional().describe('Only computers that this workspace owns or can use.'),
       },
       reply: page(Computer),
     }),
-    get: endpoint('GET /computers/:id', { summary: 'Get a computer', ...reading, reply: one(Computer) }),
+    get: endpoint('GET /computers/:id', {
+      summary: 'Get a computer',
+      access: resource('computer', { scope: 'computer:read' }),
+      reply: one(Computer),
+    }),
     create: endpoint('POST /computers', {
       summary: 'Not available: computers are paired from the computer itself',
       description:
         'Always returns 405 `pair_from_machine`. Use `POST /computer-pairings` to create a token, and redeem it on the computer.',
-      scope: 'computer:write',
+      access: byScope('computer:write'),
       refused: 'pair_from_machine',
       reply: one(Computer),
     }),
     update: endpoint('PATCH /computers/:id', {
       summary: 'Rename a computer',
-      ...managing,
+      access: resource('computer', { scope: 'computer:write', role: 'admin' }),
       body: { name: computerName.optional() },
       reply: one(Computer),
     }),
@@ -161,7 +160,7 @@ export const computers = area(
       summary: 'Delete a computer',
       description:
         'Revokes its credentials and all access immediately. Its connection and everything that uses it are closed within 5 seconds. On a paired computer, no data is deleted. A cloud computer is deleted together with its home; its snapshots are kept.',
-      ...owning,
+      access: resource('computer', { scope: 'computer:write', role: 'owner' }),
       consent: 'person',
       reply: deleted,
     }),
@@ -169,7 +168,7 @@ export const computers = area(
       summary: 'Share a computer with a workspace',
       description:
         'Grants these capabilities, limited by what the computer allows. Members of the workspace can use it; viewers can only see it.',
-      ...managing,
+      access: resource('computer', { scope: 'computer:write', role: 'admin' }),
       consent: 'person',
       body: { workspace_id: id, capabilities: capabilityList },
       reply: one(ComputerExposure),
@@ -178,7 +177,7 @@ export const computers = area(
     }),
     change_exposure: endpoint('PATCH /computers/:id/exposures/:workspace_id', {
       summary: 'Replace a workspace’s capabilities on a computer',
-      ...managing,
+      access: resource('computer', { scope: 'computer:write', role: 'admin' }),
       consent: 'person',
       body: { capabilities: capabilityList },
       reply: one(ComputerExposure),
@@ -186,7 +185,7 @@ export const computers = area(
     withdraw: endpoint('DELETE /computers/:id/exposures/:workspace_id', {
       summary: 'Stop sharing a computer with a workspace',
       description: 'Admins of that workspace can do this too. Their active use is stopped within 5 seconds.',
-      ...managing,
+      access: resource('computer', { scope: 'computer:write', role: 'admin' }),
       consent: 'person',
       reply: deleted,
     }),
@@ -194,7 +193,7 @@ export const computers = area(
       summary: 'Transfer a computer to another user or workspace',
       description:
         'The new owner must be a member of one of your workspaces, or a workspace you’re in. Sharing with workspaces ends, and its local models stop serving platform models until the new owner maps them.',
-      ...owning,
+      access: resource('computer', { scope: 'computer:write', role: 'owner' }),
       consent: 'person',
       body: { user_id: id.optional(), workspace_id: id.optional() },
       reply: one(Computer),
@@ -203,7 +202,7 @@ export const computers = area(
       summary: 'Rotate a computer’s credential',
       description:
         'The new credential is sent to the daemon over its connection and stored there before the response. It isn’t returned. The old one stays valid for `overlap_seconds`.',
-      ...managing,
+      access: resource('computer', { scope: 'computer:write', role: 'admin' }),
       consent: 'person',
       body: { overlap_seconds: z.number().int().min(0).max(86_400).default(60) },
       reply: one(Computer),
@@ -211,7 +210,7 @@ export const computers = area(
     }),
     test_connection: endpoint('POST /computers/:id/test-connection', {
       summary: 'Test the connection to a computer',
-      ...reading,
+      access: resource('computer', { scope: 'computer:read' }),
       reply: one(ComputerProbe),
       errors: ['computer_offline', 'timeout', 'interrupted'],
     }),
@@ -228,8 +227,7 @@ export const computers = area(
       summary: 'Redeem a pairing (called by the computer)',
       description:
         'Requires only the token or the code, which can be used once. A wrong one counts as a failed sign-in. After 10 wrong codes, a pairing ends.',
-      scope: null,
-      auth: 'open',
+      access: secret(),
       consent: 'person',
       body: {
         token: z.string().min(1).max(200).describe('`ukp_…`, or the code `XXXX-XXXX`.'),

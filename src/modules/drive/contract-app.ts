@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource } from '#core/access.ts'
 import { base, endpoint, id, idOut, one, page } from '#core/contract.ts'
 import { DriveFile } from './contract-file.ts'
 
@@ -27,9 +28,7 @@ export const FolderRows = z
 export const appEndpoints = {
   place: endpoint('GET /app/drive/files/:id', {
     summary: 'Get a file or folder with its parent folders and your permissions',
-    scope: 'drive:read',
-    on: 'file',
-    inAnyStatus: true,
+    access: resource('file', { scope: 'drive:read' }),
     reply: one(FilePlace),
     beyond: true,
   }),
@@ -37,8 +36,7 @@ export const appEndpoints = {
     summary: 'List the contents of a folder',
     description:
       'Like `GET /drive/files` with `parent_id`, but with 2,000 rows per request, for pages that sort on their own.',
-    scope: 'drive:read',
-    within: 'workspace_id',
+    access: inWorkspace('drive:read'),
     query: {
       workspace_id: id.optional().describe('The workspace whose root is listed. Default: your personal workspace.'),
       parent_id: id.optional().describe('The folder to list, instead of a root.'),
@@ -52,7 +50,7 @@ export const appEndpoints = {
   }),
   latest: endpoint('GET /app/drive/latest', {
     summary: 'List recently edited files in your workspaces',
-    scope: 'drive:read',
+    access: byScope('drive:read'),
     query: { workspace_id: id.optional().describe('Only files in this workspace.') },
     reply: page(DriveFile),
     beyond: true,

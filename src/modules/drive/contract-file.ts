@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { base, idOut, inWorkspace, time } from '#core/contract.ts'
+import { base, idOut, workspaceFields, time } from '#core/contract.ts'
 
 export const kind = z.enum(['file', 'folder'])
 
 export const DriveFile = z
   .object({
     ...base,
-    ...inWorkspace,
+    ...workspaceFields,
     name: z.string(),
     path: z.string().describe('The path from the root of the workspace, with `/` between names and no leading `/`.'),
     kind,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { endpoint, flag, id, idOut, words } from '#core/contract.ts'
 import { DriveFile } from './contract-file.ts'
 
@@ -36,7 +37,7 @@ export const findingEndpoints = {
     summary: 'Find files by a glob pattern',
     description:
       'Searches your workspaces and files shared with you, sorted by path. `*` and `?` match within a name, and `**` across folders. `[a-z]`, `[!a-z]` and `{a,b}` are supported; `\\` escapes a character. A glob without a slash matches names at any depth; a glob with a slash matches the whole path. Several globs work like ripgrep’s `-g`: the last match decides, and `!` excludes.',
-    scope: 'drive:read',
+    access: byScope('drive:read'),
     limit: 'searches',
     query: {
       pattern: oneOrMore(1_000).describe('Repeatable.'),
@@ -52,7 +53,7 @@ export const findingEndpoints = {
     summary: 'Search the contents of files by a regular expression',
     description:
       'RE2 syntax, in linear time. Searches your workspaces and files shared with you, sorted by path, line by line unless `multiline` is set. For PDF and Office documents, the extracted text is searched. Results match ripgrep’s, except that `\\b` recognizes only ASCII word characters.',
-    scope: 'drive:read',
+    access: byScope('drive:read'),
     limit: 'searches',
     query: {
       pattern: z.string().min(1).max(1_000),

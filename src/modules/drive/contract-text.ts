@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resource } from '#core/access.ts'
 import { endpoint, idOut, one, time } from '#core/contract.ts'
 
 export const FileText = z
@@ -38,8 +39,7 @@ export const textEndpoints = {
     summary: 'Read the text of a file',
     description:
       'Returns a page of lines, the `tail`, or the lines that match `pattern` with their context. The encoding is detected. For PDF and Office documents, returns the extracted text. Lines are cut off at 64 KiB and responses at 8 MiB. A pattern is searched in the first 512 MiB, for up to 30 seconds. If a limit is reached, `truncated` is true.',
-    scope: 'drive:read',
-    on: 'file',
+    access: resource('file', { scope: 'drive:read' }),
     query: {
       offset: z.coerce
         .number()

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, resource } from '#core/access.ts'
 import { base, endpoint, idOut, none, one, time } from '#core/contract.ts'
 
 /** The supported parts of tus (https://tus.io/protocols/resumable-upload). */
@@ -32,7 +33,7 @@ export const uploadEndpoints = {
     summary: 'Start a resumable upload',
     description:
       'Uses the tus protocol 1.0.0 with creation, deferred length, expiration, termination and checksums. Any tus client can resume an interrupted upload. `Upload-Metadata` must include `filename` and `workspace_id` or `parent_id`, and can include `filetype` and `on_conflict`. `Location` is the URL for the bytes.',
-    scope: 'drive:write',
+    access: byScope('drive:write'),
     headers: {
       tus_resumable: tusResumable,
       upload_length: size.optional(),
@@ -55,8 +56,7 @@ export const uploadEndpoints = {
   get_upload: endpoint('GET /drive/uploads/:id', {
     summary: 'Get the progress of a resumable upload',
     description: '`HEAD` returns the same in tus headers.',
-    scope: 'drive:read',
-    on: 'upload',
+    access: resource('upload', { scope: 'drive:read' }),
     reply: one(Upload),
     capabilities: tusCapabilities,
     errors: ['content_expired'],
@@ -66,8 +66,7 @@ export const uploadEndpoints = {
     summary: 'Send bytes of a resumable upload',
     description:
       'Send `application/offset+octet-stream` with `Upload-Offset` equal to the upload’s progress. The last bytes turn the upload into a file, named by `x-uk-file-id`.',
-    scope: 'drive:write',
-    on: 'upload',
+    access: resource('upload', { scope: 'drive:write' }),
     takes: 'bytes',
     bytesAre: 'application/offset+octet-stream',
     headers: {
@@ -89,10 +88,8 @@ export const uploadEndpoints = {
   }),
   terminate_upload: endpoint('DELETE /drive/uploads/:id', {
     summary: 'Cancel a resumable upload',
-    scope: 'drive:write',
+    access: resource('upload', { scope: 'drive:write', inArchivedWorkspace: true }),
     consent: 'person',
-    on: 'upload',
-    inArchivedWorkspace: true,
     headers: { tus_resumable: tusResumable },
     reply: none,
     beyond: true,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, resource } from '#core/access.ts'
 import { area, bytes, deleted, endpoint, id, idOut, one, page, status, time, words } from '#core/contract.ts'
 import { appEndpoints } from './contract-app.ts'
 import { DriveFile, kind } from './contract-file.ts'
@@ -62,7 +63,7 @@ export const drive = area(
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' },
       description:
         'Newest first. With `parent_id`, lists the contents of that folder. With `parent_id=root` and a workspace, lists its root. Without it, lists everything.',
-      scope: 'drive:read',
+      access: byScope('drive:read'),
       query: {
         workspace_id: id.optional().describe('Only files in this workspace.'),
         parent_id: z
@@ -76,16 +77,14 @@ export const drive = area(
     }),
     metadata: endpoint('GET /drive/files/:id/metadata', {
       summary: 'Get a file or folder',
-      scope: 'drive:read',
-      on: 'file',
+      access: resource('file', { scope: 'drive:read' }),
       reply: one(DriveFile),
     }),
     download: endpoint('GET /drive/files/:id', {
       summary: 'Download a file',
       description:
         'Streams the file. Supports `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. The ETag changes only with the content. Folders have no content; download their archive instead.',
-      scope: 'drive:read',
-      on: 'file',
+      access: resource('file', { scope: 'drive:read' }),
       query: {
         version: version.optional().describe('Downloads an earlier version.'),
         disposition: z
@@ -102,7 +101,7 @@ export const drive = area(
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'hello.txt' },
       description:
         'Send `multipart/form-data` with the fields first and then the part `file`, of any size. Or send JSON with `content`, or with `computer_source` for a file on a computer you can read. Returns 200 instead of 201 if a version was added to an existing file.',
-      scope: 'drive:write',
+      access: byScope('drive:write'),
       takes: 'multipart',
       bodyLimit: 32 << 20,
       body: {
@@ -141,7 +140,7 @@ export const drive = area(
       summary: 'Create a folder, or get the existing one with that name',
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'Letters' },
       description: 'Returns 201 for a new folder, 200 for an existing one.',
-      scope: 'drive:write',
+      access: byScope('drive:write'),
       body: { workspace_id: workspace, parent_id: parent, name: words(1_024) },
       reply: one(DriveFile),
       status: 201,
@@ -151,9 +150,7 @@ export const drive = area(
       summary: 'Update a file’s name or content',
       description:
         'With `expected_updated_at`, the update is made only if the file wasn’t changed in the meantime. The value is compared with `content_updated_at` if only content is sent, otherwise with `updated_at`. A mismatch returns 409 `stale_update` with the current values. `If-Match` with the ETag of the content works the same way and returns 412.',
-      scope: 'drive:write',
-      on: 'file',
-      onShare: 'edit',
+      access: resource('file', { scope: 'drive:write', share: 'edit' }),
       bodyLimit: 32 << 20,
       body: {
         name: words(1_024).optional(),
@@ -168,34 +165,27 @@ export const drive = area(
       summary: 'Move a file or folder to the trash',
       description:
         'A folder is moved with all its contents, and restored with exactly those. The trash is emptied after 30 days.',
-      scope: 'drive:write',
-      on: 'file',
-      inAnyStatus: true,
+      access: resource('file', { scope: 'drive:write', inTrash: true }),
       reply: deleted,
     }),
     restore: endpoint('POST /drive/files/:id/restore', {
       summary: 'Restore a file or folder from the trash',
       description:
         'Restores to the original folder, or to the root of the workspace if that folder was deleted. If the name is taken, it becomes `name (2).ext`.',
-      scope: 'drive:write',
-      on: 'file',
-      inAnyStatus: true,
+      access: resource('file', { scope: 'drive:write', inTrash: true }),
       reply: one(DriveFile),
     }),
     permanent_delete: endpoint('DELETE /drive/files/:id/permanent-delete', {
       summary: 'Permanently delete a file or folder from the trash',
-      scope: 'drive:write',
+      access: resource('file', { scope: 'drive:write', inTrash: true }),
       consent: 'person',
-      on: 'file',
-      inAnyStatus: true,
       reply: deleted,
       errors: ['invalid_state'],
     }),
     move: endpoint('POST /drive/files/:id/move', {
       summary: 'Move a file or folder',
       description: 'A folder is moved with all its contents, also to another workspace.',
-      scope: 'drive:write',
-      on: 'file',
+      access: resource('file', { scope: 'drive:write' }),
       body: {
         parent_id: id.nullable().describe('The target folder. Null: the root of a workspace.'),
         workspace_id: id
@@ -209,10 +199,8 @@ export const drive = area(
       summary: 'Create a link to a file',
       description:
         'Anyone with the link can read the current version without a key, until the link expires, the file is trashed, you lose access to the file, the key used to create the link is revoked or rotated, or the root key is rotated.',
-      scope: 'drive:read',
+      access: resource('file', { scope: 'drive:read', share: 'none' }),
       consent: 'person',
-      on: 'file',
-      onShare: 'none',
       body: {
         method: z.literal('GET').default('GET'),
         expires_in_seconds: z.number().int().min(1).max(604_800).default(900),
@@ -225,16 +213,13 @@ export const drive = area(
     content_versions: endpoint('GET /drive/files/:id/content-versions', {
       summary: 'List the versions of a file, newest first',
       description: 'The newest 200 versions are kept. Download one with `?version=`.',
-      scope: 'drive:read',
-      on: 'file',
+      access: resource('file', { scope: 'drive:read' }),
       reply: page(FileVersion),
     }),
     restore_content_version: endpoint('POST /drive/files/:id/content-versions/restore', {
       summary: 'Restore a version of a file',
       description: 'Adds it as the newest version. Later versions are kept.',
-      scope: 'drive:write',
-      on: 'file',
-      onShare: 'edit',
+      access: resource('file', { scope: 'drive:write', share: 'edit' }),
       body: {
         version: z
           .number()
@@ -253,9 +238,7 @@ export const drive = area(
       summary: 'Copy a file or folder',
       description:
         'The copy is independent and starts a new version history. If the name is taken, it becomes `name (2).ext`.',
-      scope: 'drive:write',
-      on: 'file',
-      onScope: 'drive:read',
+      access: resource('file', { scope: 'drive:write', resourceScope: 'drive:read' }),
       body: { workspace_id: workspace, parent_id: parent, name: words(1_024).optional() },
       reply: one(DriveFile),
       status: 201,
@@ -266,8 +249,7 @@ export const drive = area(
       summary: 'Download a folder as a ZIP',
       description:
         'The archive is created while it’s downloaded. Files that change in the meantime are included as they were.',
-      scope: 'drive:read',
-      on: 'file',
+      access: resource('file', { scope: 'drive:read' }),
       reply: bytes,
       errors: ['limit_reached'],
       beyond: true,
@@ -275,8 +257,7 @@ export const drive = area(
     thumbnail: endpoint('GET /drive/files/:id/thumbnail', {
       summary: 'Get a thumbnail of an image',
       description: 'WebP, with a width and height of up to `size` pixels.',
-      scope: 'drive:read',
-      on: 'file',
+      access: resource('file', { scope: 'drive:read' }),
       query: { size: z.enum(['128', '256', '512', '1024']).default('256').describe('In pixels.') },
       reply: bytes,
       errors: ['unsupported_media_type', 'unavailable'],

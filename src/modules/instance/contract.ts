@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { session } from '#core/access.ts'
 import { area, endpoint, idOut, one, time } from '#core/contract.ts'
 
 const bytes = z.number().int().describe('Bytes.')
@@ -56,16 +57,14 @@ export const instance = area(
   {
     get: endpoint('GET /app/instance', {
       summary: 'Get versions, storage, queue and backups of the instance',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: one(Instance),
       beyond: true,
     }),
     check: endpoint('POST /app/instance/checks', {
       summary: 'Check the health of the instance, like `uk doctor`',
       description: 'Tests the database, the mail server and the public URL, and writes, reads and deletes a test file.',
-      scope: null,
-      auth: 'session',
+      access: session(),
       reply: one(Checks),
       beyond: true,
     }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DriveFile } from '#modules/drive/contract.ts'
+import { inWorkspace } from '#core/access.ts'
 import {
   endpoint,
   flag,
@@ -141,8 +142,6 @@ export const Transcription = z
   .meta({ id: 'Transcription' })
 
 const mediaDefaults = {
-  scope: 'inference:run',
-  within: 'workspace_id',
   limit: 'inference',
   bodyLimit: JSON_BYTES,
   errors: [
@@ -201,6 +200,7 @@ export const mediaEndpoints = {
     summary: 'Generate or edit images',
     example: { prompt: 'A lake in autumn' },
     description: `${asOperation} Send JSON, or a form in which the image parts \`images\` and \`mask\` come last.`,
+    access: inWorkspace('inference:run'),
     ...mediaDefaults,
     takes: 'multipart',
     parts: ['images', 'mask'],
@@ -231,6 +231,7 @@ export const mediaEndpoints = {
     summary: 'Generate a video',
     example: { prompt: 'A boat on a lake' },
     description: `Always returns 202 with an operation whose \`result\` is the response. ${asOperation.split('. ').at(-1)!}`,
+    access: inWorkspace('inference:run'),
     ...mediaDefaults,
     body: {
       model: model('sim/video').describe('A video model, as listed by `GET /videos/models`.'),
@@ -258,6 +259,7 @@ export const mediaEndpoints = {
   speech: endpoint('POST /inference/speech', {
     summary: 'Generate speech',
     description: asOperation,
+    access: inWorkspace('inference:run'),
     ...mediaDefaults,
     body: {
       ...speechFields,
@@ -271,6 +273,7 @@ export const mediaEndpoints = {
     summary: 'Generate speech and stream it',
     description:
       'Server-sent events. The `audio` of all `audio.delta` events, joined, is one playable file. If you disconnect, the provider request is canceled, and what was sent is billed. The stream can’t be resumed.',
+    access: inWorkspace('inference:run'),
     ...mediaDefaults,
     body: {
       ...speechFields,
@@ -284,6 +287,7 @@ export const mediaEndpoints = {
     summary: 'Transcribe audio',
     description:
       'Send JSON with `audio`, or a form whose part `file` comes last (up to 512 MiB). No file is saved. After 10 minutes, or immediately with `background`, the response is an operation whose `result` is the same.',
+    access: inWorkspace('inference:run'),
     ...mediaDefaults,
     takes: 'multipart',
     body: {

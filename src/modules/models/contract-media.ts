@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, flag, page, results } from '#core/contract.ts'
 import { Model, status } from './contract.ts'
 import { voiceEndpoints } from './contract-voices.ts'
@@ -94,7 +95,6 @@ const audioFilters = {
 }
 
 const listed = 'Models available to you, by slug. `status` extends the list to the catalogue.'
-const read = { scope: 'model:read' } as const
 
 export const images = area(
   'images',
@@ -103,13 +103,13 @@ export const images = area(
     models: endpoint('GET /images/models', {
       summary: 'List image models',
       description: listed,
-      ...read,
+      access: byScope('model:read'),
       query: { provider, kind: z.literal('image').optional(), status },
       reply: page(ImageModel),
     }),
     search_models: endpoint('GET /images/models/search', {
       summary: 'Search image models by provider, tier and price',
-      ...read,
+      access: byScope('model:read'),
       query: { ...imageFilters, status },
       reply: results(ImageModel, imageFilters),
       limit: 'searches',
@@ -124,13 +124,13 @@ export const videos = area(
     models: endpoint('GET /videos/models', {
       summary: 'List video models',
       description: listed,
-      ...read,
+      access: byScope('model:read'),
       query: { provider, kind: z.literal('video').optional(), status },
       reply: page(VideoModel),
     }),
     search_models: endpoint('GET /videos/models/search', {
       summary: 'Search video models by provider, mode, resolution, sound and price',
-      ...read,
+      access: byScope('model:read'),
       query: { ...videoFilters, status },
       reply: results(VideoModel, videoFilters),
       limit: 'searches',
@@ -145,13 +145,13 @@ export const audio = area(
     models: endpoint('GET /audio/models', {
       summary: 'List speech and transcription models',
       description: listed,
-      ...read,
+      access: byScope('model:read'),
       query: { provider, kind: audioKind.optional(), status },
       reply: page(AudioModel),
     }),
     search_models: endpoint('GET /audio/models/search', {
       summary: 'Search speech and transcription models by language, speed and price',
-      ...read,
+      access: byScope('model:read'),
       query: { ...audioFilters, status },
       reply: results(AudioModel, audioFilters),
       limit: 'searches',

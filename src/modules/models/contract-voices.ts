@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { endpoint, idOut, page, results, time } from '#core/contract.ts'
 
 const gender = z.enum(['female', 'male', 'neutral'])
@@ -40,13 +41,13 @@ export function voiceEndpoints<P extends z.ZodType, Q extends z.ZodType, L exten
       summary: 'List the available voices',
       description:
         'Voices of your providers, of your accounts there, and of this server, by slug. Provider voice lists are cached for one hour.',
-      scope: 'model:read',
+      access: byScope('model:read'),
       query: { provider, language, gender: gender.optional() },
       reply: page(Voice),
     }),
     search_voices: endpoint('GET /audio/voices/search', {
       summary: 'Search voices by gender, language, provider and style',
-      scope: 'model:read',
+      access: byScope('model:read'),
       query: filters,
       reply: results(Voice, filters),
       limit: 'searches',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, idOut, one, page, results, time, usd } from '#core/contract.ts'
 
 const bucket = usd.nullable()
@@ -99,13 +100,13 @@ export const models = area(
     list: endpoint('GET /models', {
       summary: 'List language models',
       description: 'Models available to you, by slug. `status` extends the list to the catalogue.',
-      scope: 'model:read',
+      access: byScope('model:read'),
       query: { status },
       reply: page(Model),
     }),
     search: endpoint('GET /models/search', {
       summary: 'Search language models by capability, price and context',
-      scope: 'model:read',
+      access: byScope('model:read'),
       query: { ...filters, status },
       reply: results(Model, filters),
       limit: 'searches',
@@ -114,7 +115,7 @@ export const models = area(
       summary: 'Get a language model',
       description:
         'By ID or by slug. The slash in a slug can be encoded or not. Includes models that no provider serves for you.',
-      scope: 'model:read',
+      access: byScope('model:read'),
       params: { id: z.string().min(1).max(300).describe('An ID or a slug.') },
       greedy: true,
       reply: one(Model),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { account, byScope, resource } from '#core/access.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, time, words } from '#core/contract.ts'
 
 const severity = z.enum(['info', 'success', 'warning', 'error'])
@@ -13,7 +14,7 @@ const clock = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:30')
   .meta({ examples: ['22:30'] })
-const resource = z.object({ type: z.string().max(64), id: z.string().max(64) })
+const resourceRef = z.object({ type: z.string().max(64), id: z.string().max(64) })
 
 export const Notification = z
   .object({
@@ -27,7 +28,7 @@ export const Notification = z
     title: z.string(),
     body: z.string().nullable(),
     severity,
-    resource: resource.nullable().describe('The resource it’s about.'),
+    resource: resourceRef.nullable().describe('The resource it’s about.'),
     action_url: z.string().nullable().describe('The page to open.'),
     sender_id: idOut.nullable().describe('The account that sent it. Null: the server.'),
     status,
@@ -102,7 +103,7 @@ export const notifications = area(
   {
     list: endpoint('GET /notifications', {
       summary: 'List your notifications',
-      scope: reading,
+      access: byScope('notification:read'),
       query: {
         status: status.optional().describe('Filters the list by status.'),
         type: type.optional(),
@@ -114,13 +115,12 @@ export const notifications = area(
     }),
     preferences: endpoint('GET /notifications/preferences', {
       summary: 'Get delivery preferences by notification type',
-      scope: reading,
+      access: byScope('notification:read'),
       reply: one(Preferences),
     }),
     update_preferences: endpoint('PATCH /notifications/preferences', {
       summary: 'Update delivery preferences by notification type',
-      scope: writing,
-      ofAccount: true,
+      access: account('notification:write'),
       body: {
         preferences: z
           .array(z.strictObject({ type, channel, enabled: z.boolean().optional(), digest: digest.optional() }))
@@ -131,13 +131,12 @@ export const notifications = area(
     }),
     config: endpoint('GET /notifications/config', {
       summary: 'Get the settings for toasts, sound and quiet hours',
-      scope: reading,
+      access: byScope('notification:read'),
       reply: one(NotificationConfig),
     }),
     update_config: endpoint('PATCH /notifications/config', {
       summary: 'Update the settings for toasts, sound and quiet hours',
-      scope: writing,
-      ofAccount: true,
+      access: account('notification:write'),
       body: {
         toasts: z.boolean().optional(),
         sound: z.boolean().optional(),
@@ -150,17 +149,15 @@ export const notifications = area(
     request_email: endpoint('POST /notifications/request-email', {
       summary: 'Send an email to confirm your address',
       description: 'Notifications are sent only to confirmed email addresses.',
-      scope: writing,
-      ofAccount: true,
+      access: account('notification:write'),
       reply: one(EmailConfirmation),
       errors: ['not_ready', 'rate_limited'],
       beyond: true,
     }),
     confirm_email: endpoint('POST /notifications/confirm-email', {
       summary: 'Confirm your email address with the token from the email',
-      scope: writing,
+      access: account('notification:write'),
       consent: 'person',
-      ofAccount: true,
       body: { token: z.string().max(200) },
       reply: one(EmailConfirmation),
       errors: ['link_expired'],
@@ -169,13 +166,13 @@ export const notifications = area(
     push_key: endpoint('GET /notifications/push-key', {
       summary: 'Get the public key for push subscriptions',
       description: 'The `applicationServerKey` of the Push API (VAPID, RFC 8292).',
-      scope: reading,
+      access: byScope('notification:read'),
       reply: one(z.object({ id: idOut, created_at: time, public_key: z.string() })),
       beyond: true,
     }),
     push_subscriptions: endpoint('GET /notifications/push-subscriptions', {
       summary: 'List the browsers that receive your push notifications',
-      scope: reading,
+      access: byScope('notification:read'),
       reply: page(PushSubscription),
       beyond: true,
     }),
@@ -183,9 +180,8 @@ export const notifications = area(
       summary: 'Register a browser for push notifications',
       description:
         'Accepts the result of `PushSubscription.toJSON()` of the Push API. Registering the same browser again updates it. A registration made in a session ends with the session.',
-      scope: writing,
+      access: account('notification:write'),
       consent: 'person',
-      ofAccount: true,
       body: {
         endpoint: z.url({ protocol: /^https?$/ }).max(2_048),
         keys: z.strictObject({
@@ -214,15 +210,14 @@ export const notifications = area(
     }),
     push_unsubscribe: endpoint('DELETE /notifications/push-subscriptions/:id', {
       summary: 'Unregister a browser from push notifications',
-      scope: writing,
+      access: resource('push_subscription', { scope: 'notification:write' }),
       consent: 'person',
-      on: 'push_subscription',
       reply: deleted,
       beyond: true,
     }),
     read_all: endpoint('POST /notifications/read-all', {
       summary: 'Mark all notifications as read',
-      scope: writing,
+      access: byScope('notification:write'),
       body: {
         type: type.optional().describe('Only notifications of this type.'),
         workspace_id: id.optional(),
@@ -232,14 +227,13 @@ export const notifications = area(
     }),
     get: endpoint('GET /notifications/:id', {
       summary: 'Get a notification',
-      scope: reading,
-      on: 'notification',
+      access: resource('notification', { scope: 'notification:read' }),
       reply: one(Notification),
     }),
     send: endpoint('POST /notifications', {
       summary: 'Send a notification to yourself or to a member of one of your workspaces',
       example: { title: 'The print is ready' },
-      scope: writing,
+      access: byScope('notification:write'),
       body: {
         user_id: id.optional().describe('Default: yourself.'),
         type: type
@@ -248,7 +242,7 @@ export const notifications = area(
         title: words(200).pipe(z.string().trim().min(1)),
         body: words(4_000).nullable().default(null),
         severity: severity.optional(),
-        resource: z.strictObject(resource.shape).nullable().default(null),
+        resource: z.strictObject(resourceRef.shape).nullable().default(null),
         action_url: z
           .string()
           .max(2_048)
@@ -262,16 +256,14 @@ export const notifications = area(
     }),
     update: endpoint('PATCH /notifications/:id', {
       summary: 'Mark a notification as read or unread',
-      scope: writing,
-      on: 'notification',
+      access: resource('notification', { scope: 'notification:write' }),
       body: { status },
       reply: one(Notification),
     }),
     delete: endpoint('DELETE /notifications/:id', {
       summary: 'Delete a notification',
-      scope: writing,
+      access: resource('notification', { scope: 'notification:write' }),
       consent: 'person',
-      on: 'notification',
       reply: deleted,
     }),
   },

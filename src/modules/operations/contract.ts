@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, resource } from '#core/access.ts'
 import { area, base, bytes, endpoint, one, page, time, usd } from '#core/contract.ts'
 
 export const operationStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'])
@@ -41,7 +42,7 @@ export const operations = area(
   {
     list: endpoint('GET /operations', {
       summary: 'List recent operations',
-      scope: 'operation:read',
+      access: byScope('operation:read'),
       query: {
         status: operationStatus.optional().describe('Filters the list by status.'),
         kind: z.string().max(100).optional().describe('Only operations of this kind.'),
@@ -50,16 +51,14 @@ export const operations = area(
     }),
     get: endpoint('GET /operations/:id', {
       summary: 'Get the status and result of an operation',
-      scope: 'operation:read',
-      on: 'operation',
+      access: resource('operation', { scope: 'operation:read' }),
       reply: one(Operation),
     }),
     await: endpoint('GET /operations/:id/await', {
       summary: 'Wait for an operation to change its status or finish',
       description:
         'Returns as soon as the status differs from `since_status`, immediately if the operation has finished, and no later than `timeout_seconds`. A timeout isn’t an error: the response is the current state.',
-      scope: 'operation:read',
-      on: 'operation',
+      access: resource('operation', { scope: 'operation:read' }),
       query: {
         since_status: operationStatus
           .optional()
@@ -72,9 +71,7 @@ export const operations = area(
       summary: 'Cancel an operation',
       description:
         'A queued operation is canceled immediately. A running one is asked to stop, and ends within 10 seconds. Canceling it again has no effect.',
-      scope: 'operation:write',
-      on: 'operation',
-      inArchivedWorkspace: true,
+      access: resource('operation', { scope: 'operation:write', inArchivedWorkspace: true }),
       reply: one(Operation),
       errors: ['invalid_state'],
     }),
@@ -82,8 +79,7 @@ export const operations = area(
       summary: 'Get the output of an operation',
       description:
         'Redirects (302) to the file it created, or returns its text. Otherwise, returns its `result` as JSON. For a command on a computer, returns the output so far, even while it’s running.',
-      scope: 'operation:read',
-      on: 'operation',
+      access: resource('operation', { scope: 'operation:read' }),
       reply: bytes,
       errors: ['not_ready', 'invalid_state', 'content_expired'],
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, id, idOut, one, page, stream, time, words } from '#core/contract.ts'
 
 const channelName = z.string().max(120)
@@ -81,7 +82,7 @@ export const realtime = area(
       summary: 'Stream the events of one or more channels',
       description:
         'Durable events are ordered within a channel and kept for at least one day. Events about resources you can’t read are left out, so `offset` can skip numbers. To resume, send the last `id` back in `Last-Event-ID` or `last_event_id`: you get the missed events, or `reset` if they’re no longer available. Broadcasts and presence are only delivered live.',
-      scope: 'realtime:read',
+      access: byScope('realtime:read'),
       query: {
         channels: z
           .string()
@@ -94,7 +95,7 @@ export const realtime = area(
     broadcast: endpoint('POST /realtime/:channel/broadcast', {
       summary: 'Send a broadcast to the subscribers of a channel',
       description: 'Broadcasts aren’t stored: only current subscribers receive them. The body can have up to 64 KiB.',
-      scope: 'realtime:write',
+      access: byScope('realtime:write'),
       params: channelParam,
       body: {
         event: words(100).pipe(z.string().min(1)).describe('A name of your choice.'),
@@ -107,7 +108,7 @@ export const realtime = area(
     heartbeat: endpoint('POST /realtime/:channel/presence', {
       summary: 'Set your presence',
       description: 'Presence lasts 30 seconds. Repeat the request while you’re present.',
-      scope: 'realtime:write',
+      access: byScope('realtime:write'),
       params: channelParam,
       body: {
         data: z
@@ -120,7 +121,7 @@ export const realtime = area(
     }),
     present: endpoint('GET /realtime/:channel/presence', {
       summary: 'List who is present',
-      scope: 'realtime:read',
+      access: byScope('realtime:read'),
       params: channelParam,
       query: { user_id: id.optional().describe('Only this channel.') },
       reply: page(PresenceMember),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, id, idOut, time, words } from '#core/contract.ts'
 
 export const searchTypes = ['file', 'note', 'repository', 'chat', 'message', 'agent', 'computer'] as const
@@ -35,7 +36,7 @@ export const search = area(
       example: { q: 'autumn' },
       description:
         'Matches all forms of a word (`running` finds `run`) and treats the last word as a prefix. Use `"quotes"` for phrases and `-word` to exclude. Names tolerate typos. Numbers, email addresses, paths and identifiers (`ORD-2031-5520`, `jane@example.net`) match as a whole and by each run of letters or digits. Accents are optional, but exact spelling ranks first. For scripts without spaces, any two adjacent characters match. Only the first 100,000 characters of a long text are searched. Semantic search needs an embedding model (`UK_EMBEDDING_MODEL`, or a local engine with one); without it, `mode` is `keyword` and `degraded` says why. New content is searchable within a second. Returns up to 500 results.',
-      scope: 'search:read',
+      access: byScope('search:read'),
       limit: 'searches',
       cli: 'search',
       query: {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, personal } from '#core/access.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, time } from '#core/contract.ts'
 
 const type = z.enum(['chat', 'agent', 'file', 'folder'])
@@ -82,14 +83,14 @@ export const shares = area(
     list: endpoint('GET /shares', {
       summary: 'List the shares of a resource',
       description: 'For members of the resource’s workspace. Shares of a parent folder aren’t included.',
-      scope: 'share:read',
+      access: byScope('share:read'),
       query: { resource_type: type, resource_id: id },
       reply: page(Share),
     }),
     given: endpoint('GET /app/shares', {
       summary: 'List what you shared, newest first',
       description: 'Includes only workspaces you’re still a member of, and nothing in the trash.',
-      scope: 'share:read',
+      access: byScope('share:read'),
       reply: page(GivenShare),
       beyond: true,
     }),
@@ -97,7 +98,7 @@ export const shares = area(
       summary: 'Share a resource',
       description:
         'Requires `share:write` in the workspace, and the access you give: read access for `view`, write access for `edit`. A folder share covers the folder’s contents. When you share with a workspace, only its members with write access can edit. A share to an email address belongs to the account that verified the address, or that sends the token to `POST /invitations/accept`. You can share by `user_id` only with members of your workspaces. Any other ID returns 404 (`param: grantee.user_id`), whether or not the account exists.',
-      scope: 'share:write',
+      access: byScope('share:write'),
       consent: 'person',
       body: { resource_type: type, resource_id: id, grantee, access: access.default('view') },
       reply: one(NewShare),
@@ -106,7 +107,7 @@ export const shares = area(
     }),
     update: endpoint('PATCH /shares', {
       summary: 'Change the access of a share',
-      scope: 'share:write',
+      access: byScope('share:write'),
       consent: 'person',
       body: { ...selector, access },
       reply: one(Share),
@@ -114,7 +115,7 @@ export const shares = area(
     }),
     revoke: endpoint('DELETE /shares', {
       summary: 'Revoke a share, or leave one',
-      scope: 'share:write',
+      access: byScope('share:write'),
       consent: 'person',
       query: namedInQuery,
       body: selector,
@@ -132,8 +133,7 @@ export const sharedWithMe = area(
       summary: 'List resources shared with the caller',
       description:
         'Newest first. Includes shares to the account, its verified email address, and its workspaces. Resources in the trash aren’t included.',
-      scope: 'share:read',
-      personal: true,
+      access: personal('share:read'),
       query: { resource_type: type.optional().describe('Only resources of this kind.') },
       reply: page(SharedWithMe),
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, idOut, one, time, words } from '#core/contract.ts'
 
 const provider = z.enum(['brave', 'tavily', 'searxng'])
@@ -47,7 +48,7 @@ export const web = area(
       example: { query: 'woodblock prints' },
       description:
         'Uses the search providers set up on this instance: Brave, Tavily or SearXNG (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`). They’re tried in this order until one succeeds. If none is set up, the response is 409 `not_ready`. A page can have fewer results than `limit`, because providers return up to 20.',
-      scope: 'web:read',
+      access: byScope('web:read'),
       limit: 'searches',
       body: {
         query: words(400).refine((text) => text.trim() !== '', 'must not be empty'),
@@ -74,7 +75,7 @@ export const web = area(
       summary: 'Fetch a page as Markdown',
       description:
         'HTML is reduced to its main article, and PDFs to their text. Only public addresses, and those in `UK_FETCH_ALLOW`, can be reached; redirects are checked too. robots.txt is respected. Limits: 10 MiB and 30 s. A blocked address returns 403 `policy_denied`. A page that can’t be loaded returns 502 `upstream_error` with `details.status`.',
-      scope: 'web:read',
+      access: byScope('web:read'),
       limit: 'searches',
       body: {
         url: z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { byScope, inWorkspace, resource } from '#core/access.ts'
 import { area, base, deleted, endpoint, idOut, one, page, time, words, workspaceId } from '#core/contract.ts'
 
 const name = words(120).pipe(z.string().trim().min(1))
@@ -63,10 +64,6 @@ export const WebhookDelivery = z
   })
   .meta({ id: 'WebhookDelivery' })
 
-const on = { on: 'webhook_endpoint', role: 'admin', beyond: true } as const
-const reading = { ...on, scope: 'workspace:read' } as const
-const writing = { ...on, scope: 'workspace:write' } as const
-
 export const webhooks = area(
   'webhooks',
   {
@@ -76,7 +73,7 @@ export const webhooks = area(
   {
     event_types: endpoint('GET /webhook-endpoints/event-types', {
       summary: 'List the event types',
-      scope: 'workspace:read',
+      access: byScope('workspace:read'),
       reply: page(
         z.object({
           type: z.string(),
@@ -88,9 +85,7 @@ export const webhooks = area(
     }),
     list: endpoint('GET /webhook-endpoints', {
       summary: 'List the webhook endpoints of a workspace',
-      scope: 'workspace:read',
-      role: 'admin',
-      within: 'workspace_id',
+      access: inWorkspace('workspace:read', 'admin'),
       query: { workspace_id: workspaceId },
       reply: page(WebhookEndpoint),
       beyond: true,
@@ -100,10 +95,8 @@ export const webhooks = area(
       example: { name: 'CI', url: 'https://ci.example.com/hook', events: ['run.failed', 'file.*'] },
       description:
         'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the Standard Webhooks headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Deliveries without a 2xx response within 15 seconds are retried 11 times over one day. Only events you can read are sent, and none after you’re no longer an admin of the workspace.',
-      scope: 'workspace:write',
+      access: inWorkspace('workspace:write', 'admin'),
       consent: 'person',
-      role: 'admin',
-      within: 'workspace_id',
       body: { workspace_id: workspaceId, name, url, events },
       reply: one(WebhookEndpoint),
       status: 201,
@@ -112,25 +105,29 @@ export const webhooks = area(
     }),
     get: endpoint('GET /webhook-endpoints/:id', {
       summary: 'Get a webhook endpoint',
-      ...reading,
+      access: resource('webhook_endpoint', { scope: 'workspace:read', role: 'admin' }),
+      beyond: true,
       reply: one(WebhookEndpoint),
     }),
     update: endpoint('PATCH /webhook-endpoints/:id', {
       summary: 'Update, enable or disable a webhook endpoint',
-      ...writing,
+      access: resource('webhook_endpoint', { scope: 'workspace:write', role: 'admin' }),
+      beyond: true,
       consent: 'person',
       body: { name: name.optional(), url: url.optional(), events: events.optional(), status: status.optional() },
       reply: one(WebhookEndpoint),
     }),
     delete: endpoint('DELETE /webhook-endpoints/:id', {
       summary: 'Delete a webhook endpoint and its deliveries',
-      ...writing,
+      access: resource('webhook_endpoint', { scope: 'workspace:write', role: 'admin' }),
+      beyond: true,
       consent: 'person',
       reply: deleted,
     }),
     rotate_secret: endpoint('POST /webhook-endpoints/:id/rotate-secret', {
       summary: 'Rotate the signing secret',
-      ...writing,
+      access: resource('webhook_endpoint', { scope: 'workspace:write', role: 'admin' }),
+      beyond: true,
       consent: 'person',
       body: {
         overlap_seconds: z
@@ -147,13 +144,15 @@ export const webhooks = area(
     }),
     test: endpoint('POST /webhook-endpoints/:id/test', {
       summary: 'Send a test delivery (`webhook.test`)',
-      ...writing,
+      access: resource('webhook_endpoint', { scope: 'workspace:write', role: 'admin' }),
+      beyond: true,
       reply: one(WebhookDelivery),
       errors: ['invalid_state'],
     }),
     deliveries: endpoint('GET /webhook-endpoints/:id/deliveries', {
       summary: 'List the deliveries of a webhook endpoint',
-      ...reading,
+      access: resource('webhook_endpoint', { scope: 'workspace:read', role: 'admin' }),
+      beyond: true,
       query: {
         status: WebhookDelivery.shape.status.optional(),
         event_type: z.string().max(64).optional(),
@@ -162,12 +161,14 @@ export const webhooks = area(
     }),
     delivery: endpoint('GET /webhook-endpoints/:id/deliveries/:delivery_id', {
       summary: 'Get a delivery',
-      ...reading,
+      access: resource('webhook_endpoint', { scope: 'workspace:read', role: 'admin' }),
+      beyond: true,
       reply: one(WebhookDelivery),
     }),
     redeliver: endpoint('POST /webhook-endpoints/:id/deliveries/:delivery_id/redeliver', {
       summary: 'Resend a delivery',
-      ...writing,
+      access: resource('webhook_endpoint', { scope: 'workspace:write', role: 'admin' }),
+      beyond: true,
       reply: one(WebhookDelivery),
       status: 201,
       errors: ['invalid_state'],

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Share } from '#modules/shares/contract.ts'
+import { account, personal, resource, secret } from '#core/access.ts'
 import { area, base, deleted, endpoint, id, idOut, one, page, period, time, usd } from '#core/contract.ts'
 import { roles } from '#core/scopes.ts'
 import { Member, limits, permissions, role } from './contract.ts'
@@ -73,8 +74,7 @@ export const invitations = area(
   {
     list: endpoint('GET /workspaces/:id/invitations', {
       summary: 'List the invitations to a workspace',
-      scope: 'member:read',
-      on: 'workspace',
+      access: resource('workspace', { scope: 'member:read' }),
       query: {
         status: z
           .enum(['pending', 'accepted', 'revoked', 'expired'])
@@ -87,10 +87,8 @@ export const invitations = area(
       summary: 'Invite a member by email address',
       description:
         'The invitation expires after 7 days. `url` is the link to share; if the server can send email, the invitation is also sent by email. Inviting the same address again replaces the pending invitation.',
-      scope: 'member:write',
+      access: resource('workspace', { scope: 'member:write', role: 'admin' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'admin',
       body: {
         email: z
           .string()
@@ -108,10 +106,8 @@ export const invitations = area(
     }),
     revoke: endpoint('DELETE /workspaces/:id/invitations', {
       summary: 'Revoke a pending invitation',
-      scope: 'member:write',
+      access: resource('workspace', { scope: 'member:write', role: 'admin' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'admin',
       query: { invitation_id: invitationId },
       body: { invitation_id: invitationId },
       reply: deleted,
@@ -120,8 +116,7 @@ export const invitations = area(
     received: endpoint('GET /invitations', {
       summary: 'List the caller’s pending invitations',
       description: 'Invitations to the caller’s email address, once it’s verified.',
-      scope: 'workspace:read',
-      personal: true,
+      access: personal('workspace:read'),
       reply: page(ReceivedInvitation),
       beyond: true,
     }),
@@ -129,8 +124,7 @@ export const invitations = area(
       summary: 'Get an invitation by its token',
       description:
         'For the page that the link opens, before sign-in. An unknown token returns 404 and counts as a failed sign-in. The response doesn’t reveal whether the email address has an account.',
-      scope: null,
-      auth: 'open',
+      access: secret(),
       body: { token: z.string().min(1).max(200) },
       reply: one(InvitationPreview),
       errors: ['rate_limited'],
@@ -140,9 +134,8 @@ export const invitations = area(
       summary: 'Accept an invitation',
       description:
         'Send its token, or `invitation_id` if the invitation was sent to the caller’s verified email address. Accepting with a token received by email verifies that address. This also claims shares to an email address; the response is then the share.',
-      scope: 'workspace:write',
+      access: account('workspace:write'),
       consent: 'person',
-      ofAccount: true,
       body: {
         token: z.string().min(1).max(200).optional(),
         invitation_id: id.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { account, byScope, resource } from '#core/access.ts'
 import {
   allowedModels,
   area,
@@ -83,21 +84,19 @@ export const workspaces = area(
   {
     list: endpoint('GET /workspaces', {
       summary: 'List the caller’s workspaces',
-      scope: 'workspace:read',
+      access: byScope('workspace:read'),
       query: { status: z.enum(['active', 'archived']).default('active').describe('Filters the list by status.') },
       reply: page(Workspace),
     }),
     get: endpoint('GET /workspaces/:id', {
       summary: 'Get a workspace',
-      scope: 'workspace:read',
-      on: 'workspace',
+      access: resource('workspace', { scope: 'workspace:read' }),
       reply: one(Workspace),
     }),
     create: endpoint('POST /workspaces', {
       summary: 'Create a workspace',
       example: { name: 'Print shop' },
-      scope: 'workspace:write',
-      ofAccount: true,
+      access: account('workspace:write'),
       body: {
         name,
         description: description.default(null),
@@ -112,10 +111,8 @@ export const workspaces = area(
       summary: 'Update a workspace’s name, description, budget or rules',
       description:
         'The budget covers every model call in the workspace, whether paid with credits or not, including earlier ones. When it’s reached, requests fail with `402 budget_reached`. `keys` and `allowed_models` apply to every member; requests that violate them fail with `403 policy_denied`.',
-      scope: 'workspace:write',
+      access: resource('workspace', { scope: 'workspace:write', role: 'admin' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'admin',
       body: {
         name: name.optional(),
         description: description.optional(),
@@ -128,27 +125,21 @@ export const workspaces = area(
       summary: 'Delete a workspace and all its content',
       description:
         'Deletes content, files and members permanently and revokes keys restricted to the workspace. Billing records and the audit log are kept. The event `workspace.deleted` and the audit log record how much was removed (`removed`). Only an owner can delete a workspace, and must confirm with its name.',
-      scope: 'workspace:write',
+      access: resource('workspace', { scope: 'workspace:write', role: 'owner' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'owner',
       query: { confirm: z.string().describe('The name of the workspace, to confirm.') },
       reply: deleted,
       errors: ['personal_workspace'],
     }),
     archive: endpoint('POST /workspaces/:id/archive', {
       summary: 'Archive a workspace (read-only)',
-      scope: 'workspace:write',
-      on: 'workspace',
-      role: 'admin',
+      access: resource('workspace', { scope: 'workspace:write', role: 'admin' }),
       reply: one(Workspace),
       errors: ['personal_workspace'],
     }),
     unarchive: endpoint('POST /workspaces/:id/unarchive', {
       summary: 'Unarchive a workspace',
-      scope: 'workspace:write',
-      on: 'workspace',
-      role: 'admin',
+      access: resource('workspace', { scope: 'workspace:write', role: 'admin' }),
       reply: one(Workspace),
     }),
   },
@@ -185,17 +176,14 @@ export const members = area(
   {
     list: endpoint('GET /workspaces/:id/members', {
       summary: 'List the members of a workspace',
-      scope: 'member:read',
-      on: 'workspace',
+      access: resource('workspace', { scope: 'member:read' }),
       reply: page(Member),
     }),
     add: endpoint('POST /workspaces/:id/members', {
       summary: 'Add a member from another workspace',
       description: 'You can add only people you share a workspace with. Invite others by email.',
-      scope: 'member:write',
+      access: resource('workspace', { scope: 'member:write', role: 'admin' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'admin',
       body: {
         user_id: id,
         role: role.default('member'),
@@ -210,10 +198,8 @@ export const members = area(
     update: endpoint('PATCH /workspaces/:id/members/:memberId', {
       summary: 'Change a member’s role, permissions, budget or rules',
       description: `${memberId} To transfer a workspace, make another member an owner. Only an owner can change an admin’s own budget and rules.`,
-      scope: 'member:write',
+      access: resource('workspace', { scope: 'member:write', role: 'admin' }),
       consent: 'person',
-      on: 'workspace',
-      role: 'admin',
       body: { role: role.optional(), permissions: permissions.optional(), ...z.object(limits).partial().shape },
       reply: one(Member),
       errors: ['last_owner', 'invalid_state'],
@@ -221,11 +207,9 @@ export const members = area(
     remove: endpoint('DELETE /workspaces/:id/members/:memberId', {
       summary: 'Remove a member, or leave',
       description: `${memberId} Everyone except the last owner can leave. Removing others requires the role admin.`,
-      scope: 'member:write',
-      consent: 'person',
-      on: 'workspace',
       // A scope every member has, so that leaving needs no other. The service checks the rule for others.
-      onScope: 'user:read',
+      access: resource('workspace', { scope: 'member:write', resourceScope: 'user:read' }),
+      consent: 'person',
       reply: deleted,
       errors: ['last_owner'],
     }),

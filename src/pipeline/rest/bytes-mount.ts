@@ -1,5 +1,5 @@
 import type { Bytes } from '#core/answers.ts'
-import type { Mount } from '#core/exchange.ts'
+import type { Mount } from '#core/http/exchange.ts'
 import { allowCors } from '../cors.ts'
 import type { Origins } from '../origin.ts'
 import { sendBytes } from './send-bytes.ts'

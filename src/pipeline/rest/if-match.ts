@@ -1,4 +1,5 @@
 import type { Context } from '#infra/context.ts'
+import { resourceTypeOf } from '#core/access.ts'
 import { type Bytes, isStored } from '#core/answers.ts'
 import { pathNames } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
@@ -52,8 +53,9 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     { endpoint }: Entry<Context>,
     input: Record<string, unknown>,
   ): Promise<{ path: string; states: State[] } | null> {
+    const type = resourceTypeOf(endpoint.access)
     for (let path: string = endpoint.path; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
-      const at = (readers.get(path) ?? []).filter((reader) => reader.endpoint.on === endpoint.on)
+      const at = (readers.get(path) ?? []).filter((reader) => resourceTypeOf(reader.endpoint.access) === type)
       // Only path parameters: an action's other parameters may mean something else.
       const pathInput = Object.fromEntries(pathNames(path).map((name) => [name, input[name]]))
       const inputFor = (reader: Entry<Context>) =>

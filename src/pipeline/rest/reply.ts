@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { Background, Page, Results } from '#core/answers.ts'
 import type { Reply } from '#core/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#core/errors.ts'
-import type { WrittenRefusal } from '#core/exchange.ts'
+import type { WrittenRefusal } from '#core/http/exchange.ts'
 
 /** The JSON body in the envelope of the reply's kind. Streams, bytes, and empty replies have none. */
 export function envelope(reply: Reply, answer: unknown, input: Record<string, unknown>): unknown {

@@ -3,6 +3,7 @@ import type { Context } from '#infra/context.ts'
 import { logScope } from '#infra/log.ts'
 import { asCaller } from '#infra/postgres/fair/callers.ts'
 import { dropRemainder } from '#infra/bodies/slow-body.ts'
+import { scopeOf } from '#core/access.ts'
 import { type Bytes, type Event, isFeed } from '#core/answers.ts'
 import type { Method } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
@@ -116,13 +117,14 @@ export function createRest(
     search: string,
   ): Promise<void> {
     const { endpoint } = entry
+    const { access } = endpoint
     const { headers, socket: connection } = request
     // Checked before the key: this endpoint accepts none, valid or not.
-    if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
+    if (access.kind === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
       refuse('cookie_session_required')
     const credential = readCredential(headers, origins.cookieName)
     checkDoor(entry, credential, request)
-    const open = endpoint.auth === 'open'
+    const isOpen = access.kind === 'open' || access.kind === 'secret'
     using resources = new DisposableStack()
     let flight: Disposable | null = null
     let version = ''
@@ -132,17 +134,17 @@ export function createRest(
     }
     let principal = anonymous
     // Sign-in attempts are rate-limited where the password is checked.
-    if (endpoint.auth === 'sign_in') speak(principal)
+    if (access.kind === 'sign_in') speak(principal)
     else
       principal = await admit(
         { authority, limits },
-        open ? { address: origins.clientIp(request) } : credential,
-        { limit: limitOf(endpoint), scope: open ? null : endpoint.scope },
+        isOpen ? { address: origins.clientIp(request) } : credential,
+        { limit: limitOf(endpoint), scope: scopeOf(access) },
         {
           connection,
           onEnter: (slot) => void (flight = resources.use(slot)),
           onCount(rate, caller) {
-            if (!open) setHeaders(response, rate)
+            if (!isOpen) setHeaders(response, rate)
             speak(caller)
           },
         },
@@ -203,7 +205,7 @@ export function createRest(
       }
     }
     // Access to a computer is rechecked as long as its bytes and commands flow.
-    if (endpoint.capability !== undefined)
+    if (endpoint.access.kind === 'resource' && endpoint.access.capability !== undefined)
       resources.use(
         new Watch(
           authority,
@@ -236,12 +238,15 @@ export function createRest(
     await sendLargeJson(request, response, status, body, { isTagged, account: callerOf(start, entry).name })
   }
 
-  function checkDoor({ endpoint }: Entry<Context>, credential: PresentedCredential, request: IncomingMessage): void {
+  function checkDoor(
+    { endpoint: { access, method } }: Entry<Context>,
+    credential: PresentedCredential,
+    request: IncomingMessage,
+  ): void {
     const session = typeof credential !== 'string'
-    if (session || endpoint.auth === 'sign_in') origins.checkHost(request)
-    const changes = endpoint.method !== 'GET'
-    if (changes && (endpoint.auth === 'sign_in' || (session && credential !== null && endpoint.auth !== 'open')))
-      origins.checkCrossSite(request)
+    if (session || access.kind === 'sign_in') origins.checkHost(request)
+    if (method === 'GET' || access.kind === 'open' || access.kind === 'secret') return
+    if (access.kind === 'sign_in' || (session && credential !== null)) origins.checkCrossSite(request)
   }
 
   function versionOf(requestedVersion: string | string[] | undefined, { credential }: Principal): string {

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { z } from 'zod'
 import { WebSocket } from 'ws'
 import type { CallerSocket } from '#infra/caller-socket.ts'
+import { resource } from '#core/access.ts'
 import { endpoint, none } from '#core/contract.ts'
 import { finder } from '#core/context.ts'
 import { refuse } from '#core/errors.ts'
@@ -16,8 +17,7 @@ const echo: CallerSocket<any> = {
   name: 'test.echo',
   endpoint: endpoint('GET /test-echo/:id/:word', {
     summary: 'Say it again',
-    scope: 'computer:exec',
-    on: 'workspace',
+    access: resource('workspace', { scope: 'computer:exec' }),
     params: { word: z.string() },
     query: { from: z.coerce.number().int().min(0).default(0) },
     reply: none,

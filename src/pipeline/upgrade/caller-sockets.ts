@@ -3,8 +3,9 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { CallerSocket } from '#infra/caller-socket.ts'
 import type { Context } from '#infra/context.ts'
+import { scopeOf } from '#core/access.ts'
 import { refuse } from '#core/errors.ts'
-import type { UpgradeMount } from '#core/exchange.ts'
+import type { UpgradeMount } from '#core/http/exchange.ts'
 import type { Id } from '#core/ids.ts'
 import { type Entry, inputSchemas } from '#core/registry.ts'
 import { admit, limitOf, readCredential } from '../admit.ts'
@@ -57,7 +58,7 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
     const principal = await admit(
       { authority, limits },
       credential,
-      { limit: limitOf(entry.endpoint), scope: entry.endpoint.scope },
+      { limit: limitOf(entry.endpoint), scope: scopeOf(entry.endpoint.access) },
       {
         connection,
         onEnter: (flight) => void resources.use(flight),

@@ -104,7 +104,7 @@ test('all other routes refuse encoded bodies', async () => {
   assert.ok(routes.length > 30)
   const wrong: string[] = []
   for (const { name, endpoint } of routes) {
-    const caller = endpoint.auth === 'session' || endpoint.auth === 'open' ? alice : key
+    const caller = ['session', 'secret', 'open'].includes(endpoint.access.kind) ? alice : key
     const answer = await caller.request(endpoint.method, endpoint.path, new Uint8Array(gzipSync('{}')), {
       'content-type': 'application/json',
       'x-uk-csrf': '1',

@@ -52,7 +52,7 @@ test('platform endpoints name a list that exceeds their contract', async () => {
     const { body } = inputSchemas(endpoint)
     if (body === null || !['POST', 'PATCH', 'PUT'].includes(endpoint.method) || endpoint.takes !== undefined) continue
     const path = pathOf(endpoint, newId()) + requiredFields(endpoint)
-    const caller = endpoint.auth === 'session' ? session : key
+    const caller = endpoint.access.kind === 'session' ? session : key
     for (const name of Object.keys(body.shape)) {
       const answer = await caller.request(endpoint.method, path, Buffer.from(brokenBody(name, '""', 25_000)))
       // Some are refused before the body is read.

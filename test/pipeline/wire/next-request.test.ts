@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Context, implement } from '#infra/context.ts'
+import { byScope } from '#core/access.ts'
 import { area, endpoint, none } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
 import { testServer } from '../../server.ts'
@@ -19,8 +20,20 @@ const contract = area(
   'halves',
   { title: 'Halves', summary: 'Uploads of the tests that nobody reads to their end.' },
   {
-    raw: endpoint('PUT /halves', { summary: 'Take some', scope: null, takes: 'bytes', query, reply: none }),
-    form: endpoint('POST /halves', { summary: 'Take some', scope: null, takes: 'multipart', query, reply: none }),
+    raw: endpoint('PUT /halves', {
+      summary: 'Take some',
+      access: byScope('user:read'),
+      takes: 'bytes',
+      query,
+      reply: none,
+    }),
+    form: endpoint('POST /halves', {
+      summary: 'Take some',
+      access: byScope('user:read'),
+      takes: 'multipart',
+      query,
+      reply: none,
+    }),
   },
 )
 

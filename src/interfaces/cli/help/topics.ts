@@ -1,4 +1,5 @@
 import { loadContracts } from '#modules/contracts.ts'
+import { scopeOf } from '#core/access.ts'
 import { list } from '#core/registry.ts'
 import { scopes } from '#core/scopes.ts'
 import { wordsOf } from '../../words.ts'
@@ -26,7 +27,7 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
     const commands = (scope: string): string =>
       scope === 'gateway:run'
         ? 'The gateways SDKs call: /compat-a/v1, /compat-b/v1 and /compat-c/v1.'
-        : all.flatMap((one) => (one.endpoint.scope === scope ? wordsOf(one).join(' ') : [])).join(', ')
+        : all.flatMap((one) => (scopeOf(one.endpoint.access) === scope ? wordsOf(one).join(' ') : [])).join(', ')
     return columns(
       [
         ['*', 'Everything you can do when you create the key. A `write` scope includes its `read` scope.'],

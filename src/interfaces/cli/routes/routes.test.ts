@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { open } from '#core/access.ts'
 import * as c from '#core/contract.ts'
 import { z } from 'zod'
 import { lawRoutes } from './law-routes.ts'
@@ -18,11 +19,11 @@ test('routes are matched by method and path, ignoring parameter names', () => {
     {
       update_member: c.endpoint('PATCH /workspaces/:id/members/:member', {
         summary: '',
-        scope: null,
+        access: open(),
         params: { member: z.string() },
         reply: one,
       }),
-      list: c.endpoint('GET /workspaces', { summary: '', scope: null, reply: one }),
+      list: c.endpoint('GET /workspaces', { summary: '', access: open(), reply: one }),
     },
   )
   const compared = new Map(

@@ -1,4 +1,5 @@
 import { contracts } from '#modules/contracts.ts'
+import { credentialsFor } from '#core/access.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
@@ -25,7 +26,7 @@ export async function callEndpoint(
   globals: Globals,
   terminal: Terminal,
 ): Promise<number> {
-  const { auth = 'any' } = listed.endpoint
+  const credentials = credentialsFor(listed.endpoint.access)
   const target = await targetOf(terminal, globals)
   const { origin } = target
   const go = async (call: SendCall): Promise<number> => {
@@ -35,11 +36,11 @@ export async function callEndpoint(
     const { sendFiles } = await import('./files/send-files.ts')
     return sendFiles({ input, globals, terminal, call, toDrive: listed.name === 'drive.upload', resolve, send })
   }
-  if (auth === 'session') {
+  if (credentials === 'session') {
     const why = whyPassword(listed.area.name)
     return (await import('./session.ts')).withSession(origin, globals, terminal, go, { why })
   }
-  return go(auth === 'any' ? signedIn(target).call : createCall({ origin, send }))
+  return go(credentials === 'key_or_session' ? signedIn(target).call : createCall({ origin, send }))
 }
 
 /** Fills in the selected workspace and resolves names to IDs. */

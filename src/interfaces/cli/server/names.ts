@@ -1,4 +1,5 @@
 import { type Contracts, contracts } from '#modules/contracts.ts'
+import { resourceTypeOf } from '#core/access.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
 import { parseId } from '#core/ids.ts'
 import type { SendCall } from '../../client.ts'
@@ -15,7 +16,7 @@ interface Named {
   by: readonly string[]
 }
 
-/** Kinds that can be given by name, keyed by their endpoints' `on`. */
+/** Kinds that can be given by name, keyed by resource type. */
 const kinds = {
   agent: { word: 'agent', area: 'agents', verb: 'list', by: ['name'] },
   automation: { word: 'automation', area: 'automations', verb: 'list', by: ['name'] },
@@ -38,7 +39,7 @@ const fields: Readonly<Record<string, Kind>> = {
   parent_chat_id: 'chat',
 }
 
-/** Paths whose endpoint has no `on`. */
+/** Endpoints whose access rule names no resource. */
 const paths: Readonly<Record<string, Kind>> = {
   'PATCH /api-keys/:id': 'api_key',
   'DELETE /api-keys/:id': 'api_key',
@@ -47,13 +48,14 @@ const paths: Readonly<Record<string, Kind>> = {
 }
 
 /** The kind a field references, if it can be resolved by name. Files are resolved by path, members by email. */
-export function kindOf({ on, method, path }: AnyEndpoint, field: string): Kind | 'file' | 'member' | undefined {
+export function kindOf({ access, method, path }: AnyEndpoint, field: string): Kind | 'file' | 'member' | undefined {
   if (field === 'memberId') return 'member'
   if (field === 'parent_id') return path.startsWith('/chats/') ? undefined : 'file'
   if (field !== 'id') return fields[field]
   const own = paths[`${method} ${path}`]
   if (own !== undefined) return own
-  return on === 'file' || (on !== undefined && on in kinds) ? (on as Kind | 'file') : undefined
+  const type = resourceTypeOf(access)
+  return type === 'file' || (type !== undefined && type in kinds) ? (type as Kind | 'file') : undefined
 }
 
 export async function withIds(

@@ -1,3 +1,4 @@
+import { credentialsFor } from '#core/access.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import { exampleOf, leastExample } from '../../example.ts'
 import type { Document, Operation, Parameter } from '../../openapi/openapi.ts'
@@ -22,7 +23,8 @@ export interface FormBody {
 
 export function exampleCall({ endpoint }: ListedEndpoint, operation: Operation, document: Document): ExampleCall {
   const { schemas } = document.components
-  const { auth = 'any', method, reply, parts, example } = endpoint
+  const { access, method, reply, parts, example } = endpoint
+  const credentials = credentialsFor(access)
   const parameters = operation.parameters.filter((one): one is Parameter => 'name' in one)
   const valueOf = ({ name, schema }: Parameter): string => {
     const given = example?.[name]
@@ -38,8 +40,8 @@ export function exampleCall({ endpoint }: ListedEndpoint, operation: Operation, 
   return {
     method,
     url: `${document.servers[0]!.url}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`,
-    credentials: auth === 'any' ? 'key' : auth === 'session' ? 'session' : 'none',
-    guarded: method !== 'GET' && (auth === 'session' || auth === 'sign_in'),
+    credentials: credentials === 'key_or_session' ? 'key' : credentials,
+    guarded: method !== 'GET' && (access.kind === 'session' || access.kind === 'sign_in'),
     body: bodyOf(operation, document, parts?.[0] ?? 'file', example),
     answer:
       reply.kind === 'stream'

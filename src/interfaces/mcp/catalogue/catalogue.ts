@@ -21,8 +21,8 @@ export interface Catalogue {
 }
 
 /** Excludes browser-only endpoints (sign-in, key management) and uploads: a tool call has no bytes. */
-export const forAgents = ({ endpoint: { auth = 'any', takes, refused } }: ListedEndpoint): boolean =>
-  (auth === 'any' || auth === 'open') && takes !== 'bytes' && refused === undefined
+export const forAgents = ({ endpoint: { access, takes, refused } }: ListedEndpoint): boolean =>
+  access.kind !== 'session' && access.kind !== 'sign_in' && takes !== 'bytes' && refused === undefined
 
 export function createCatalogue(listed: readonly ListedEndpoint[]): Catalogue {
   const cards = listed

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { scopeOf } from '#core/access.ts'
 import type { Reply } from '#core/contract.ts'
 import { type Code, describeCode } from '#core/errors.ts'
 import { type ListedEndpoint, inputSchema } from '#core/registry.ts'
@@ -35,8 +36,8 @@ export function describe({ name, listed }: Card, caller: AgentCaller): Record<st
     ...(endpoint.description !== undefined && { description: endpoint.description }),
     area: area.summary,
     http: `${endpoint.method} /v1${endpoint.path}`,
-    scope: endpoint.scope,
-    allowed: caller.may(endpoint.scope),
+    scope: scopeOf(endpoint.access),
+    allowed: caller.may(scopeOf(endpoint.access)),
     ...(endpoint.consent && { consent: endpoint.consent }),
     input: withDefs(schemas.input!, defs),
     answer: answerOf(listed),

@@ -1,3 +1,4 @@
+import { scopeOf } from '#core/access.ts'
 import type { Card, Catalogue } from '../catalogue/catalogue.ts'
 import type { AgentCaller } from './door.ts'
 
@@ -10,14 +11,14 @@ const MOST_LACKING = 3
  */
 export function find(catalogue: Catalogue, caller: AgentCaller, query: string, limit: number): Record<string, unknown> {
   const ranked = catalogue.rank(query)
-  const may = (card: Card): boolean => caller.may(card.listed.endpoint.scope)
+  const may = (card: Card): boolean => caller.may(scopeOf(card.listed.endpoint.access))
   const allowed = ranked.filter(may)
   const shown = allowed.slice(0, limit)
   return {
     data: shown.map(({ name, listed, arguments: outline }) => ({
       name,
       summary: listed.endpoint.summary,
-      scope: listed.endpoint.scope,
+      scope: scopeOf(listed.endpoint.access),
       arguments: outline(),
     })),
     total_count: allowed.length,
@@ -26,7 +27,7 @@ export function find(catalogue: Catalogue, caller: AgentCaller, query: string, l
       .slice(0, limit)
       .filter((card) => !may(card))
       .slice(0, MOST_LACKING)
-      .map(({ name, listed }) => ({ name, scope: listed.endpoint.scope })),
+      .map(({ name, listed }) => ({ name, scope: scopeOf(listed.endpoint.access) })),
     ...(ranked.length === 0 && { areas: areasOf(catalogue, caller) }),
   }
 }
@@ -34,7 +35,7 @@ export function find(catalogue: Catalogue, caller: AgentCaller, query: string, l
 /** All areas, for an empty query or one without results. */
 function areasOf({ cards }: Catalogue, caller: AgentCaller): object[] {
   const groups = Map.groupBy(
-    cards.filter(({ listed }) => caller.may(listed.endpoint.scope)),
+    cards.filter(({ listed }) => caller.may(scopeOf(listed.endpoint.access))),
     ({ listed }) => listed.area,
   )
   return [...groups].map(([{ name, summary }, own]) => ({

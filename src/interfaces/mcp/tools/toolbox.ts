@@ -1,3 +1,4 @@
+import { scopeOf } from '#core/access.ts'
 import type { ToolTarget } from '#core/answers.ts'
 import { type ListedEndpoint, inputSchema } from '#core/registry.ts'
 import { convert } from '../../schemas.ts'
@@ -24,7 +25,7 @@ export interface Toolbox {
 const reachedOf = ({ name, listed: { endpoint } }: Card) => ({
   endpoint: name,
   repeatable: endpoint.method === 'GET',
-  consent: endpoint.consent === undefined ? null : { scope: endpoint.scope },
+  consent: endpoint.consent === undefined ? null : { scope: scopeOf(endpoint.access) },
 })
 
 export function createToolbox(endpoints: readonly ListedEndpoint[]): Toolbox {

@@ -1,7 +1,7 @@
 import type { Config } from '#config'
 import type { Engine } from '#infra/context.ts'
 import type { Leases } from '#infra/processes/leases.ts'
-import type { UpgradeMount } from '#core/exchange.ts'
+import type { UpgradeMount } from '#core/http/exchange.ts'
 import type { HasLinks } from '../link/links.ts'
 import { bubblewrap } from './bubblewrap/bubblewrap.ts'
 import { docker } from './docker/docker.ts'

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type Socket, connect } from 'node:net'
 import { join } from 'node:path'
 import { Refusal, errorBody } from '#core/errors.ts'
-import type { UpgradeMount } from '#core/exchange.ts'
+import type { UpgradeMount } from '#core/http/exchange.ts'
 import { type Id, newId } from '#core/ids.ts'
 
 const PATH = '/v1/computers/link'

@@ -3,7 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import type { Engine } from '#infra/context.ts'
 import { Refusal, refuse } from '#core/errors.ts'
-import type { HostMount } from '#core/exchange.ts'
+import type { HostMount } from '#core/http/exchange.ts'
 import type { Authority } from '#core/principal.ts'
 import type { HasLinks } from '../link/links.ts'
 import { type PreviewAddress, previewAt } from './address.ts'

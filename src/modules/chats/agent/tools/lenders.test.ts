@@ -104,11 +104,11 @@ test('tools set with a limited key can do only what the key could', async () => 
 
 /** Endpoints with which an account reads and changes its settings. Calls with consent never run by policy alone. */
 const personal = list(await loadContracts()).filter(
-  ({ name, endpoint: { path, auth, consent, ofAccount, method } }) =>
-    auth !== 'session' &&
+  ({ name, endpoint: { path, access, consent, method } }) =>
+    access.kind !== 'session' &&
     consent === undefined &&
     !['me.get', 'me.limits', 'invitations.accept'].includes(name) &&
-    (ofAccount ||
+    (access.kind === 'account' ||
       /^\/(me|settings|notifications|shared-with-me)\b/.test(path) ||
       `${method} ${path}` === 'GET /invitations'),
 )

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Reply, WholeRequest } from '#packages/fast-http/exchange.ts'
-import type { Refusal } from './errors.ts'
-import type { Id } from './ids.ts'
+import type { Refusal } from '../errors.ts'
+import type { Id } from '../ids.ts'
 
 export type { Reply, WholeRequest }
 
