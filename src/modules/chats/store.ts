@@ -17,7 +17,6 @@ interface ChatTable {
   agent_id: Id | null
   model: string | null
   max_cost_nano: Generated<Nano | null>
-  /** The chat whose run delegated a task to this chat's agent. */
   parent_chat_id: Generated<Id | null>
   /** Visible only to its creator. Deleted a day after its last message. */
   temporary: Generated<boolean>
@@ -34,7 +33,6 @@ const runColumns = `(select u.id from runs u where u.chat_id = c.id and u.status
   order by u.status = 'queued', u.place limit 1) as active_run_id,
   (select s.nano from spends s where s.subject = c.id and s.period = 'total') as spent_nano`
 
-/** Columns of a full row, for `resources r join chats c`. */
 const chatColumns = `r.*, c.*, ${runColumns}`
 const FIND = `select ${chatColumns} from resources r join chats c on c.id = r.id where r.id = any($1::ulid[])`
 
@@ -161,7 +159,6 @@ export const chatStore = {
     return rows[0] ?? null
   },
 
-  /** Locks the chats without another lock, and returns their IDs. */
   async lockFree(db: Db, ids: readonly Id[]): Promise<Set<Id>> {
     const { rows } = await sql<{ id: Id }>`select id from resources where id = any(${ids}::ulid[]) and kind = 'chat'
       order by id for update skip locked`.execute(db)

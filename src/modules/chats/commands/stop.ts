@@ -37,7 +37,6 @@ export async function stopRun(engine: Engine<ChatHandles>, chatId: Id, runId: Id
   await ensureStopped({ engine }, result.run)
 }
 
-/** Waits for a stopping run, then takes it from a process that doesn't respond. */
 export async function ensureStopped(
   { engine }: { engine: Engine<ChatHandles> },
   { id, chat_id }: RunRow,

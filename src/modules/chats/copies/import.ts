@@ -93,7 +93,6 @@ async function showImported(db: Db, id: Id) {
   return row && { id, status: row.status, message_count: row.last_seq }
 }
 
-/** Appends the files that messages reference. Attaches each file once. */
 async function addFiles(ctx: Context, workspaceId: Id, rows: MessageRow[], { messages }: GivenChat): Promise<void> {
   const attached = new Map<Id, Awaited<ReturnType<typeof attach>>>()
   for (const [i, { files }] of messages.entries()) {

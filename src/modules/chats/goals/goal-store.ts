@@ -188,7 +188,6 @@ export const goalStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Returns goals with work to do but no active process: the turn ended, none has started, or time is up. */
   waiting: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select g.id from goals g left join runs r on r.id = g.run_id
       where g.status = 'active' and g.updated_at < now() - interval '2 seconds'

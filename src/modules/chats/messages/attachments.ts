@@ -31,7 +31,6 @@ export async function withFiles(ctx: Context, chat: ChatRow, content: readonly G
   return parts
 }
 
-/** Gives a chat copied to another workspace its own files there. */
 export async function carryFiles(ctx: Context, chatId: Id, workspaceId: Id): Promise<void> {
   const rows = await messageStore.withFiles(ctx.db, chatId)
   const all = new Map<string, Attachment>()

@@ -51,7 +51,6 @@ const LINES = `with recursive lines(line_id, upto) as (
     select p.line_id, p.depth from lines l join messages f on f.id = l.line_id join messages p on p.id = f.parent_id
   )`
 
-/** `LINES` split at its parameter, for Kysely queries. */
 const [BEFORE_HEAD = '', BEHIND_HEAD = ''] = LINES.split('$1')
 
 /** $2: depth to continue from, $3: limit. Each line returns up to a page, in index order. */
@@ -69,7 +68,6 @@ const PAGE_OF_LINE = `select m.* from messages h cross join lateral (
 const PAGES = { asc: pageOfPath('asc'), desc: pageOfPath('desc') }
 
 export const messageStore = {
-  /** Returns a page of the branch that ends with `head`, beyond the depth `after`. */
   async path(
     { pool }: Postgres,
     { head, order, after, limit }: { head: Id; order: 'asc' | 'desc'; after: number | null; limit: number },
@@ -101,7 +99,6 @@ export const messageStore = {
     return rows
   },
 
-  /** All branches, in creation order. */
   all: (
     db: Db,
     chatId: Id,

@@ -23,7 +23,6 @@ const MAX_TITLE_LENGTH = 60
 export function titleOf(text: string): string | null {
   const line = text
     .split(/\r?\n/)
-    // Drops Markdown prefixes of headings, lists and quotes.
     .map((line) =>
       line
         .replace(/^[\s#>*`-]+/, '')

@@ -25,7 +25,6 @@ export function openCalls(parts: readonly Part[]): OpenCall[] {
   return open
 }
 
-/** Parses the arguments. Null if they aren't a JSON object. */
 export function argumentsOf({ arguments: words }: Call): Record<string, unknown> | null {
   try {
     const args: unknown = words.trim() === '' ? {} : storableJson(words)
@@ -37,7 +36,6 @@ export function argumentsOf({ arguments: words }: Call): Record<string, unknown>
 
 const MAX_OUTPUT = 64_000
 
-/** Limits a result's size and makes it storable. */
 export function bounded({ output, is_error }: Result): Result {
   const json = JSON.stringify(output ?? null)
   if (json.length <= MAX_OUTPUT) return { output: storableJson(json), is_error }

@@ -42,7 +42,6 @@ export const claimStore = {
       .returningAll()
       .executeTakeFirst(),
 
-  /** Returns the next queued run of each chat that has no active run. */
   nextOf: async (db: Db, chatIds: readonly Id[]): Promise<Id[]> => {
     const { rows } = await sql<{ id: Id }>`select distinct on (chat_id) chat_id, id from runs q
       where chat_id = any(${chatIds}::ulid[]) and status = 'queued'
@@ -65,7 +64,6 @@ export const claimStore = {
       adoptions: sql<number>`adoptions + 1`,
     }),
 
-  /** Running → queued, so that any process can claim it. */
   release: (db: Db, run: RunClaim): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'queued',
@@ -99,7 +97,6 @@ export const claimStore = {
     return new Map(rows.map((row) => [row.id, row]))
   },
 
-  /** Running → waiting for a decision. */
   pause: (db: Db, run: RunClaim, pending: readonly PendingAction[]): Promise<RunRow | undefined> =>
     byHolder(db, run, {
       status: 'requires_action',

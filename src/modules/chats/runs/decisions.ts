@@ -11,7 +11,6 @@ import { numberedEvents } from './transitions.ts'
 export interface Decision {
   id: string
   decision: 'allow' | 'deny'
-  /** Used as the call's result. The tool isn't called. */
   output?: unknown
   remember?: 'chat' | undefined
 }

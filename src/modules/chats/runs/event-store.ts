@@ -60,7 +60,6 @@ export const eventStore = {
       .orderBy('seq')
       .execute(),
 
-  /** Returns the last event's number and type, or 0 and null. */
   async last(db: Db, runId: Id): Promise<{ seq: number; type: string | null }> {
     const row = await db
       .selectFrom('run_events')

@@ -45,7 +45,6 @@ export async function insertAccepted(
     .execute()
 }
 
-/** A message to an idle chat, with its answer and run. */
 export interface IdleMessage {
   /** `updated_at` of the chat when it was read. */
   seen: Date

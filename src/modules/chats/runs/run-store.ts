@@ -30,7 +30,6 @@ interface RunTable extends Behalf {
   /** The tool call of the parent that delegated this run: `<attempt>:<part>`. Null if a tool only sent a message. */
   parent_call: Generated<string | null>
   depth: Generated<number>
-  /** Cost of descendant runs, included in `cost_nano`. */
   children_nano: Generated<Nano>
   goal_id: Generated<Id | null>
   automation_run_id: Generated<Id | null>
@@ -50,7 +49,6 @@ interface RunTable extends Behalf {
   input_message_id: Id
   output_message_id: Id
   pending_actions: ColumnType<PendingAction[], string | undefined, string>
-  /** When the first pending action is denied automatically. */
   actions_expire_at: Generated<Date | null>
   error: Json<ErrorBody['error'] | null>
   /** The error with details for its account only; null: no details. */
@@ -207,7 +205,6 @@ export const runStore = {
     run: Omit<NewRun, 'automation_run_id' | 'budget_nano'> & Pick<RunRow, 'named_model'>,
   ): Promise<RunRow> => db.insertInto('runs').values(run).returningAll().executeTakeFirstOrThrow(),
 
-  /** Inserts many runs. The result has no particular order. */
   async insertMany(db: Db, runs: readonly NewRun[]): Promise<RunRow[]> {
     const json = JSON.stringify(runs.map((run) => ({ ...run, budget_nano: decimal(run.budget_nano) })))
     const { rows } =

@@ -18,7 +18,6 @@ import type { PendingAction, RunRow } from './run-store.ts'
 import { showRun } from './show.ts'
 import { type Step, stepStore } from './step-store.ts'
 
-/** A run claimed by this process, with the state of its log. */
 export interface Claim {
   run: RunRow
   output: MessageRow

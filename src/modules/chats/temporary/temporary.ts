@@ -8,7 +8,6 @@ import type { ChatRow } from '../store.ts'
 
 export const TEMPORARY_HOURS = 24
 
-/** True for another user's temporary chat, which looks nonexistent to the caller. */
 export const isHidden = (
   { accountId }: Pick<Principal, 'accountId'>,
   { temporary, created_by }: Pick<ChatRow, 'temporary' | 'created_by'>,

@@ -19,7 +19,6 @@ export const createChatBatches = ({ postgres, log }: { postgres: Postgres; log: 
   find: createBatches(MAX_FINDS, (ids: Id[]) => chatStore.find(postgres, ids)),
   insertIntoIdle: createBatches(MAX_MESSAGES, async (messages: IdleMessage[]): Promise<(bigint | null)[]> => {
     try {
-      // A second message to the same chat finds it busy.
       const firsts = new Map(messages.toReversed().map((message) => [message.run.chat_id, message]))
       const places = await insertIntoIdle(postgres, [...firsts.values()])
       return messages.map(({ run }) => places.get(run.id) ?? null)

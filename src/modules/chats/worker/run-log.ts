@@ -8,7 +8,6 @@ export class RunLog {
   readonly runId: Id
   readonly fence: number
   readonly tail: Tail
-  /** Appended but not yet durable. */
   waiting = 0
   #next: number
   readonly #lost = new AbortController()
@@ -24,7 +23,6 @@ export class RunLog {
   get lastSeq(): number {
     return this.#next - 1
   }
-  /** Fires when another process takes over the run. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }

@@ -62,7 +62,6 @@ export const sweepStore = {
     return rows
   },
 
-  /** Runs waiting for a finished delegated run. */
   async withFinishedTask(db: Db): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`select p.* from runs p where p.status = 'requires_action' and exists (
         select from jsonb_array_elements(p.pending_actions) a left join runs c on c.id = (a -> 'arguments' ->> 'run_id')::bpchar
@@ -71,7 +70,6 @@ export const sweepStore = {
     return rows
   },
 
-  /** Chats with a queued run and no active one. */
   stalled: async (db: Db): Promise<Id[]> => {
     const { rows } = await sql<{ chat_id: Id }>`select distinct chat_id from runs q where status = 'queued'
         and not exists (select from runs a where a.chat_id = q.chat_id and a.status in ('running', 'requires_action'))
