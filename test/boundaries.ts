@@ -165,6 +165,11 @@ export const ROOMS: readonly Room[] = [
     may: ['../packages/fair-queue/**'],
   },
   {
+    files: '../packages/mux/**',
+    is: 'streams with credit over one connection: frames, sockets, WebSockets, heartbeat, relay',
+    may: [],
+  },
+  {
     files: '../packages/terminal-screen/**',
     is: 'the screen of a terminal from its bytes, and snapshots of it',
     may: [],

@@ -4,9 +4,9 @@
  */
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { LARGEST_FRAME } from '../../src/daemon-protocol/frames.ts'
-import { overWebSocket } from '../../src/daemon-protocol/over-websocket.ts'
-import type { Stream } from '../../src/daemon-protocol/stream.ts'
+import { overWebSocket } from '../../src/daemon-protocol/link.ts'
+import { LARGEST_FRAME } from '../../packages/mux/src/frames.ts'
+import type { Stream } from '../../packages/mux/src/stream.ts'
 
 const CHUNK = Buffer.alloc(65_536, 7)
 const server = new WebSocketServer({

@@ -3,7 +3,7 @@
  * as many of those in a file, and says `ready`.
  */
 import { readFileSync } from 'node:fs'
-import { keepAlive } from '../../src/daemon-protocol/heartbeat.ts'
+import { keepAlive } from '../../packages/mux/src/heartbeat.ts'
 import { linkUp } from '../../test/link/daemon.ts'
 
 const [what, origin, given, count] = process.argv.slice(2) as [string, string, string, string]

@@ -5,11 +5,9 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { LARGEST_FRAME } from '../../src/daemon-protocol/frames.ts'
-import type { Mux } from '../../src/daemon-protocol/mux.ts'
-import type { OperationRequest } from '../../src/daemon-protocol/mux.ts'
+import { type Mux, type OperationRequest, overWebSocket } from '../../src/daemon-protocol/link.ts'
+import { LARGEST_FRAME } from '../../packages/mux/src/frames.ts'
 import type { OperationName } from '../../src/daemon-protocol/operations.ts'
-import { overWebSocket } from '../../src/daemon-protocol/over-websocket.ts'
 import { measured, median } from '../measure/process.ts'
 
 const [how, port, megabytes] = process.argv.slice(2) as ['mux' | 'ws', string, string]

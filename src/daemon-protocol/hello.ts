@@ -1,7 +1,7 @@
 /** The hello messages of server and daemon. */
 import { z } from 'zod'
 import { CAPABILITIES } from '#core/scopes.ts'
-import { Violation } from './frames.ts'
+import { Violation } from '#packages/mux/frames.ts'
 import { plain } from './shapes/text.ts'
 import { shorten } from '#core/text/shorten.ts'
 

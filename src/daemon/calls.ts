@@ -1,4 +1,4 @@
-import type { MuxOptions } from '#daemon-protocol/mux.ts'
+import type { MuxOptions } from '#daemon-protocol/link.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
 
 /** Calls that run inside this process and end with it. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { z } from 'zod'
 import { refuse } from '#core/errors.ts'
 import type { Input, ListeningPort as PortSchema, Output } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { partOf } from './part.ts'
 
 type ListeningPort = z.infer<typeof PortSchema>

@@ -1,3 +1,4 @@
+import type { MuxOptions, OperationRequest } from '#daemon-protocol/link.ts'
 import {
   type Capability,
   type Input,
@@ -6,8 +7,7 @@ import {
   operations,
 } from '#daemon-protocol/operations.ts'
 import { Refusal, refuse } from '#core/errors.ts'
-import type { OperationRequest, MuxOptions } from '#daemon-protocol/mux.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 type Handler<O extends OperationName> = (

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { LARGEST_FRAME } from '#daemon-protocol/frames.ts'
+import { Mux, overWebSocket } from '#daemon-protocol/link.ts'
+import { LARGEST_FRAME } from '#packages/mux/frames.ts'
 import { type DaemonHello, PROTOCOL } from '#daemon-protocol/hello.ts'
-import { Mux } from '#daemon-protocol/mux.ts'
-import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
 import type { Answerer } from './pair.ts'
 import type { Caller } from '../server.ts'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
-import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#daemon-protocol/frames.ts'
+import { FINISHED, FRAME, type FrameType, decodeFrame, encodeFrame } from '#packages/mux/frames.ts'
 import { hello } from './daemon.ts'
 
 /** The replies for one stream: any JSON, or invalid text. */

@@ -3,8 +3,7 @@ import { type Socket, connect, createServer } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Mux } from '../../src/daemon-protocol/mux.ts'
-import { overSocket } from '../../src/daemon-protocol/over-socket.ts'
+import { type Mux, overSocket } from '#daemon-protocol/link.ts'
 import type { Answerer } from './pair.ts'
 
 /** A link over a real socket: `asks` opens streams that `answer` serves. `cut` breaks it. */

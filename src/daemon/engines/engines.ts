@@ -9,7 +9,7 @@ import {
   MOST_MODELS,
   type Output,
 } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { isFull } from '../files/faults.ts'
 import { digest, download, dropPart, full, throughCuts } from './download/download.ts'
 import { receive } from './download/receive.ts'

@@ -1,6 +1,6 @@
 import { lstat, mkdir as makeFolder, readdir, rmdir, unlink } from 'node:fs/promises'
 import type { Input, Output } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import { pathText } from '#core/files/file-path.ts'
 import { type Entry, entryAt, rowOf } from './entry.ts'

@@ -1,6 +1,6 @@
 import type { Input } from '#daemon-protocol/operations.ts'
 import { pathText } from '#core/files/file-path.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { mkdir, remove, stat } from './change.ts'
 import { list } from './list.ts'
 import { createParts } from './uploads/parts.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { LinkLost } from '#daemon-protocol/stream.ts'
+import { LinkLost } from '#packages/mux/stream.ts'
 import {
   call,
   exec,

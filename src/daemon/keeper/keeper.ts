@@ -1,7 +1,7 @@
 import { partOf } from '../part.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Input, OperationName } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import type { Execs } from './execs/execs.ts'
 import type { Terminals } from './terminals/terminals.ts'
 

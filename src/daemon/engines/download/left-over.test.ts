@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test'
 import { Refusal } from '#core/errors.ts'
 import { type Shelf, shelf } from '#test/local-inference/shelf.ts'
 import type { Input } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { createEngines } from '../engines.ts'
 
 const HUGE = 10 ** 15

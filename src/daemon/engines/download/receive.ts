@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { refuse } from '#core/errors.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { isFull } from '../../files/faults.ts'
 import type { Progress } from '../engine.ts'
 import { checkRoom, full } from './download.ts'

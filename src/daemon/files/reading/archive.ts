@@ -6,7 +6,7 @@ import yazl from 'yazl'
 import { Refusal } from '#core/errors.ts'
 import { PortableFolder } from '#core/files/portable-names.ts'
 import { nameText } from '#core/files/file-path.ts'
-import { type Stream, StreamReset } from '#daemon-protocol/stream.ts'
+import { type Stream, StreamReset } from '#packages/mux/stream.ts'
 import { lookAt } from './true-size.ts'
 import { type Folder, type Roots, openBelow } from '../within.ts'
 

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { Input, Output } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { refuse } from '#core/errors.ts'
 import { archive } from './archive.ts'
 import { rowOf } from '../entry.ts'

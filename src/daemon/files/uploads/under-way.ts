@@ -1,4 +1,4 @@
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { refuse } from '#core/errors.ts'
 
 interface Writer {

@@ -1,7 +1,7 @@
 import { type Stats, constants } from 'node:fs'
 import { type FileHandle, link, lstat, open, rename, rm, unlink } from 'node:fs/promises'
 import type { Input, Output } from '#daemon-protocol/operations.ts'
-import { LinkLost, type Stream, StreamReset } from '#daemon-protocol/stream.ts'
+import { LinkLost, type Stream, StreamReset } from '#packages/mux/stream.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import { pathText } from '#core/files/file-path.ts'
 import { entryAt } from '../entry.ts'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import { Refusal } from '#core/errors.ts'
 import {
   call,
@@ -15,7 +16,7 @@ import {
   withWord,
 } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
-import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import { LinkLost, StreamReset } from '#packages/mux/stream.ts'
 
 let keeper: TestKeeper
 before(async () => (keeper = await startKeeper()))

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import type { Channel } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import { Ring } from '../ring.ts'
 
 /** The limit of unread bytes, above which the program waits. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CHANNEL } from '#daemon-protocol/channels.ts'
-import type { Incoming, Stream } from '#daemon-protocol/stream.ts'
+import type { Incoming, Stream } from '#packages/mux/stream.ts'
 import { Stdin } from './stdin.ts'
 
 const PART = 65_536

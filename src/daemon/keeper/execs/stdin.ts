@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CHANNEL } from '#daemon-protocol/channels.ts'
-import type { Incoming, Stream } from '#daemon-protocol/stream.ts'
+import type { Incoming, Stream } from '#packages/mux/stream.ts'
 import { Writer } from '../processes/writer.ts'
 
 /** A command's stdin, fed by any number of calls. */

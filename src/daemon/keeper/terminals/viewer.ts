@@ -1,5 +1,5 @@
 import { CHANNEL } from '#daemon-protocol/channels.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import type { Size } from './log.ts'
 import type { Terminal } from './terminal.ts'
 

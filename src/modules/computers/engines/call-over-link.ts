@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import { TransportFailed } from '#modules/ai-gateway/service.ts'
 import { LIMITS } from '#packages/http-client/limits.ts'
 import type { Send } from '#packages/http-client/send.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { CallHead, type Input } from '#daemon-protocol/operations.ts'
-import { type AskedStream, LinkLost } from '#daemon-protocol/stream.ts'
+import { LinkLost } from '#packages/mux/stream.ts'
 import type { Links } from '../link/links.ts'
 
 const PATHS: Readonly<Record<string, Input<'engine.call'>['path']>> = {

@@ -3,8 +3,9 @@ import type { ReadableFile } from '#modules/drive/service.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Input, InstallProgress, type Output } from '#daemon-protocol/operations.ts'
-import { type AskedStream, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import { LinkLost, StreamReset } from '#packages/mux/stream.ts'
 import type { z } from 'zod'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import type { Links } from '../link/links.ts'
 
 const RETRY_MS = 250

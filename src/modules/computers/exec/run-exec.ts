@@ -1,10 +1,10 @@
 /** One command over the link, whatever becomes of the link meanwhile. */
 import { z } from 'zod'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { iso } from '#core/time.ts'
 import { CHANNEL, type Input, type Output } from '#daemon-protocol/operations.ts'
-import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { Links } from '../link/links.ts'
 import { lossesOf } from '../link/losses.ts'
 import { timeOf } from './exec-time.ts'

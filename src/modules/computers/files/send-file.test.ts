@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Refusal } from '#core/errors.ts'
-import { CLOSE } from '#daemon-protocol/mux.ts'
+import { CLOSE } from '#packages/mux/mux.ts'
 import { linkUp } from '#test/link/daemon.ts'
 import type { Answerer } from '#test/link/pair.ts'
 import { pairedComputer } from '#test/makers.ts'

@@ -6,7 +6,7 @@ import type { Answerer } from '#test/link/pair.ts'
 import { teamOf } from '#test/makers.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until as untilSo } from '#test/until.ts'
-import { encodeFrame } from '#daemon-protocol/frames.ts'
+import { encodeFrame } from '#packages/mux/frames.ts'
 
 const { server, twin, alice } = await twoServers()
 const links = server.app.engine.links

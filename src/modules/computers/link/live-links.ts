@@ -1,8 +1,9 @@
+import type { Mux } from '#daemon-protocol/link.ts'
 import type { Engine } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
-import { keepAlive } from '#daemon-protocol/heartbeat.ts'
+import { keepAlive } from '#packages/mux/heartbeat.ts'
 import type { DaemonHello } from '#daemon-protocol/hello.ts'
-import { CLOSE, type Mux } from '#daemon-protocol/mux.ts'
+import { CLOSE } from '#packages/mux/mux.ts'
 import { type Machine, findEndedLinks } from '../pairing/credentials.ts'
 import { type LinkName, unlinkDeadProcesses, recordHeartbeats, recordLink, recordUnlink, recordUse } from './state.ts'
 

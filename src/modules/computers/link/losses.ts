@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import { LinkLost, StreamReset } from '#packages/mux/stream.ts'
 
 const PATIENCE_MS = 60_000
 const RETRY_MS = 250

@@ -8,7 +8,7 @@ import { pairedComputer } from '#test/makers.ts'
 import { type Person } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { newId } from '#core/ids.ts'
-import { CLOSE } from '#daemon-protocol/mux.ts'
+import { CLOSE } from '#packages/mux/mux.ts'
 import { comesWithin } from './offline.ts'
 
 const { server, alice } = await serverWithAlice()

@@ -4,16 +4,16 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net'
+import { type AskedStream, Mux, type OperationRequest, overSocket } from '#daemon-protocol/link.ts'
 import type { Engine } from '#infra/context.ts'
 import { keptValue } from '#infra/processes/instance.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import { Violation } from '#daemon-protocol/frames.ts'
-import { keepAlive } from '#daemon-protocol/heartbeat.ts'
-import { type OperationRequest, CLOSE, Mux } from '#daemon-protocol/mux.ts'
+import { Violation } from '#packages/mux/frames.ts'
+import { keepAlive } from '#packages/mux/heartbeat.ts'
+import { CLOSE } from '#packages/mux/mux.ts'
 import type { OperationName } from '#daemon-protocol/operations.ts'
-import { overSocket } from '#daemon-protocol/over-socket.ts'
-import { type AskedStream, LinkLost, type Stream } from '#daemon-protocol/stream.ts'
+import { LinkLost, type Stream } from '#packages/mux/stream.ts'
 
 const CONNECT_MS = 3_000
 const PROVE = 'peer.prove'

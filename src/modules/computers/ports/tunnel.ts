@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import { Refusal, refuse } from '#core/errors.ts'
-import { type AskedStream, type Incoming, LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
+import { type Incoming, LinkLost, StreamReset } from '#packages/mux/stream.ts'
 import type { Links } from '../link/links.ts'
 import type { PreviewAddress } from './address.ts'
 

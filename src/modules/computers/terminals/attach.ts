@@ -1,11 +1,11 @@
 /** Slow viewers never slow the program. */
 import { randomBytes } from 'node:crypto'
 import type { WebSocket } from 'ws'
+import type { AskedStream } from '#daemon-protocol/link.ts'
 import type { Context } from '#infra/context.ts'
 import type { Input } from '#core/contract.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import { CHANNEL, TerminalEvent } from '#daemon-protocol/operations.ts'
-import type { AskedStream } from '#daemon-protocol/stream.ts'
 import type { attach as endpoint } from '../contract-terminals.ts'
 import { incompleteBytes } from '../exec/capture.ts'
 import { ByteCollector } from '../exec/byte-collector.ts'

@@ -1,5 +1,5 @@
 import type { ViewerEvent } from '#daemon-protocol/operations.ts'
-import type { Stream } from '#daemon-protocol/stream.ts'
+import type { Stream } from '#packages/mux/stream.ts'
 import type { z } from 'zod'
 
 type Event = z.infer<typeof ViewerEvent>

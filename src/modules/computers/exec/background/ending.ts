@@ -1,6 +1,6 @@
 import { createRounds } from '#infra/bus/rounds.ts'
 import type { Engine } from '#infra/context.ts'
-import { LinkLost } from '#daemon-protocol/stream.ts'
+import { LinkLost } from '#packages/mux/stream.ts'
 import { Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { HasLinks } from '../../link/links.ts'

@@ -2,7 +2,9 @@
  * A stream on a link, as seen by either end: between server and daemon, daemon and keeper, or two servers. Never
  * buffers more than the credit granted by the reader.
  */
-import type { Channel, OperationName, Output } from './operations.ts'
+
+/** A channel of bytes in a stream. */
+export type Channel = 0 | 1 | 2 | 3
 
 /** Messages in the order of sending. */
 export type Incoming =
@@ -34,12 +36,12 @@ export interface Stream extends AsyncIterable<Incoming> {
 }
 
 /** The requesting end. */
-export interface AskedStream<O extends OperationName> extends Stream {
+export interface AskedStream<Output = object> extends Stream {
   /**
-   * Rejects with the daemon's `Refusal`, or with `LinkLost` or `StreamReset`. Settles after the bytes before it
+   * Rejects with the other end's error, or with `LinkLost` or `StreamReset`. Settles after the bytes before it
    * were read.
    */
-  readonly output: Promise<Output<O>>
+  readonly output: Promise<Output>
 }
 
 /** The link broke before END. Repeated with its key, the operation resumes. */

@@ -1,4 +1,3 @@
-import { Refusal } from '#core/errors.ts'
 import {
   CHANNELS,
   FINISHED,
@@ -14,9 +13,7 @@ import {
   reasonBytes,
   writeJson,
 } from './frames.ts'
-import type { Channel, OperationName, Output } from './operations.ts'
-import { readRefusal, refusalJson } from './shapes/refusal.ts'
-import { type AskedStream, LinkLost, type Stream, StreamReset } from './stream.ts'
+import { type AskedStream, type Channel, LinkLost, type Stream, StreamReset } from './stream.ts'
 import { type Line, StreamEnd } from './stream-end.ts'
 import { RoundTrip } from './window.ts'
 
@@ -29,29 +26,37 @@ export interface Pipe {
   close(code: number, reason: string): void
 }
 
-/** The request that an OPEN carries. */
-export interface OperationRequest {
+/** The content of an OPEN. */
+export interface Request {
   op: string
   input: unknown
-  /** Between servers: the computer that the operation is for. */
-  computer_id?: string
-  /** Between servers: the operation goes on over another link, so that a server that stops does not wait for it. */
-  movable?: boolean
 }
 
-export interface MuxOptions {
-  /** Streams that this end opens have even numbers, or odd ones. */
+/** How errors cross a link. */
+export interface LinkErrors {
+  /** The JSON of an error that `answer` threw; for an unexpected one, without its details. */
+  toJson(error: unknown): object
+  /** The error that the other end's JSON describes. The other end may send anything. */
+  fromJson(json: Record<string, unknown>): Error
+  /** False: the error is a fault of this program. */
+  isExpected(error: unknown): boolean
+  tooManyStreams(): Error
+  tooLarge(): Error
+}
+
+export interface MuxOptions<R extends Request = Request> {
+  /** Parity of the numbers of streams opened by this end. */
   opens: 'even' | 'odd'
-  /** The other end's first words. Throws `Violation` for what it cannot be. */
+  errors: LinkErrors
+  /** Receives the other end's first frame. Throws `Violation` if it is invalid. */
   onHello(hello: Record<string, unknown>): void
-  /**
-   * Does what the other end asks for. An error is told to the other end: a `Refusal` as it is, all else as
-   * `internal_error`.
-   */
-  answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
-  /** A fault of `answer`; of the link itself where nothing was asked: it is closed then. */
-  onFault?(error: unknown, asked: OperationRequest | null): void
-  /** The link is over: by `close`, by a violation (4002), or because its pipe was lost. */
+  /** Checks more fields of an OPEN than `op` and `input`. */
+  readRequest?(json: Request & Record<string, unknown>): R
+  /** Answers a request. Errors are sent to the other end. */
+  answer(request: R, stream: Stream, call: { signal: AbortSignal }): Promise<object>
+  /** An unexpected error of `answer`, or of the link itself if `request` is null, which closes it. */
+  onFault?(error: unknown, request: R | null): void
+  /** Called once, after `close`, a violation (4002) or the loss of the pipe. */
   onClose?(code: number, reason: string): void
   /** ms */
   now?: () => number
@@ -82,9 +87,9 @@ const MOST_ROOMS = 8
 const GROWTH = 16_777_216
 
 /** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
-export class Mux implements Line {
+export class Mux<R extends Request = Request> implements Line {
   readonly #pipe: Pipe
-  readonly #options: MuxOptions
+  readonly #options: MuxOptions<R>
   readonly now: () => number
   readonly #streams = new Map<number, StreamEnd>()
   /** Streams that want to send, in turn. */
@@ -105,7 +110,7 @@ export class Mux implements Line {
   /** Frames that came: a link where this does not move is silent. */
   heard = 0
 
-  constructor(pipe: Pipe, options: MuxOptions) {
+  constructor(pipe: Pipe, options: MuxOptions<R>) {
     this.#pipe = pipe
     this.#options = options
     this.#nextId = options.opens === 'even' ? 2 : 1
@@ -126,19 +131,19 @@ export class Mux implements Line {
     this.send(encodeFrame(FRAME.hello, 0, 0, 0, writeJson(hello)!))
   }
 
-  open<O extends OperationName>(asked: OperationRequest & { op: O }): AskedStream<O> {
+  open(request: R): AskedStream {
     if (this.#closed) throw new LinkLost('the link is closed')
-    if (this.#streams.size - this.#theirs >= MOST_STREAMS)
-      throw new Refusal('concurrency_limited', {
-        message: 'The computer already has 1,024 calls in progress. Try again later.',
-      })
-    const json = writeJson(asked)
-    if (json === null)
-      throw new Refusal('payload_too_large', { message: 'The request to the computer is larger than 64 KiB.' })
+    const { errors } = this.#options
+    if (this.#streams.size - this.#theirs >= MOST_STREAMS) throw errors.tooManyStreams()
+    const json = writeJson(request)
+    if (json === null) throw errors.tooLarge()
     const end = new StreamEnd(this.#nextId, this)
     this.#nextId += 2
-    const output = new Promise<Output<O>>((resolve, reject) => {
-      end.settle = { end: (answer) => readAnswer(answer, resolve as (output: unknown) => void, reject), fail: reject }
+    const output = new Promise<object>((resolve, reject) => {
+      end.settle = {
+        end: (answer) => readAnswer(answer, resolve as (output: unknown) => void, reject, errors),
+        fail: reject,
+      }
     })
     output.catch(() => {})
     this.#streams.set(end.id, end)
@@ -204,30 +209,31 @@ export class Mux implements Line {
     if (id % 2 === this.#nextId % 2) throw new Violation('a stream was opened with the other end’s number')
     if (id <= this.#highest) throw new Violation('a stream was opened twice')
     if (this.#theirs >= MOST_STREAMS) throw new Violation('too many streams are open')
-    const { op, input, computer_id, movable } = readJson(payload)
-    if (typeof op !== 'string') throw new Violation('an OPEN names no operation')
+    const json = readJson(payload) as Request & Record<string, unknown>
+    if (typeof json.op !== 'string') throw new Violation('an OPEN names no operation')
     this.#highest = id
     this.#theirs++
-    const between = typeof computer_id === 'string' && { computer_id, movable: movable === true }
-    const asked: OperationRequest = { op, input, ...between }
+    const { readRequest } = this.#options
+    const request = readRequest ? readRequest(json) : ({ op: json.op, input: json.input } as R)
     const end = new StreamEnd(id, this)
     const gone = new AbortController()
     end.settle = { end: () => {}, fail: (error) => gone.abort(error) }
     this.#streams.set(id, end)
-    void this.#answer(asked, end, gone.signal)
+    void this.#answer(request, end, gone.signal)
   }
 
-  async #answer(asked: OperationRequest, end: StreamEnd, signal: AbortSignal): Promise<void> {
+  async #answer(request: R, end: StreamEnd, signal: AbortSignal): Promise<void> {
+    const { errors } = this.#options
     let answer: Buffer | null
     try {
-      answer = writeJson({ output: await this.#options.answer(asked, end, { signal }) })
+      answer = writeJson({ output: await this.#options.answer(request, end, { signal }) })
     } catch (error) {
       if (end.over) return
       if (error instanceof LinkLost || error instanceof StreamReset) return this.reset(end, error)
-      if (!(error instanceof Refusal)) this.#options.onFault?.(error, asked)
-      answer = writeJson({ error: refusalJson(error) })
+      if (!errors.isExpected(error)) this.#options.onFault?.(error, request)
+      answer = writeJson({ error: errors.toJson(error) })
     }
-    end.end(answer ?? writeJson({ error: refusalJson(new Refusal('internal_error')) })!)
+    end.end(answer ?? writeJson({ error: errors.toJson(null) })!)
   }
 
   // --- what streams ask of their link
@@ -335,9 +341,14 @@ export class Mux implements Line {
   }
 }
 
-function readAnswer(json: Buffer, resolve: (output: unknown) => void, reject: (error: Error) => void): void {
+function readAnswer(
+  json: Buffer,
+  resolve: (output: unknown) => void,
+  reject: (error: Error) => void,
+  errors: LinkErrors,
+): void {
   const { output, error } = readJson(json)
   if (output !== undefined) return resolve(output)
   if (typeof error !== 'object' || error === null) throw new Violation('an END carries neither output nor error')
-  reject(readRefusal(error as Record<string, unknown>))
+  reject(errors.fromJson(error as Record<string, unknown>))
 }

@@ -1,32 +1,29 @@
 import type { Socket } from 'node:net'
 import { LARGEST_FRAME } from './frames.ts'
-import { CLOSE, Mux, type MuxOptions } from './mux.ts'
+import { CLOSE, type Mux, type Pipe } from './mux.ts'
 
 const PREFIX = 4
 
 /** A link over a socket: each frame is preceded by its length as a u32. */
-export function overSocket(socket: Socket, options: MuxOptions): Mux {
-  const mux = new Mux(
-    {
-      send(frame, sent) {
-        const length = Buffer.allocUnsafe(PREFIX)
-        length.writeUInt32BE(frame.length)
-        socket.cork()
-        socket.write(length)
-        socket.write(frame, () => {
-          sent?.()
-          mux.flush()
-        })
-        socket.uncork()
-      },
-      get bufferedAmount() {
-        return socket.writableLength
-      },
-      // `destroySoon` sends pending data first, such as the reason.
-      close: () => socket.destroySoon(),
+export function overSocket<M extends Mux>(socket: Socket, create: (pipe: Pipe) => M): M {
+  const mux: M = create({
+    send(frame, sent) {
+      const length = Buffer.allocUnsafe(PREFIX)
+      length.writeUInt32BE(frame.length)
+      socket.cork()
+      socket.write(length)
+      socket.write(frame, () => {
+        sent?.()
+        mux.flush()
+      })
+      socket.uncork()
     },
-    options,
-  )
+    get bufferedAmount() {
+      return socket.writableLength
+    },
+    // `destroySoon` sends pending data first, such as the reason.
+    close: () => socket.destroySoon(),
+  })
   const read = unprefix((frame) => mux.receive(frame))
   socket.on('data', (bytes: Buffer) => {
     if (!mux.closed && !read(bytes)) mux.close(CLOSE.violation, 'a frame is too long')

@@ -1,5 +1,3 @@
-import { shortenBytes } from '#core/text/shorten.ts'
-
 /**
  * The frames of a link: `u8 type · u8 flags · u32 stream · u64 offset · payload`, numbers in network byte order.
  *
@@ -141,4 +139,14 @@ export function writeJson(value: object): Buffer | null {
 }
 
 /** The reason of a RESET, shortened to its limit. */
-export const reasonBytes = (reason: string): Buffer => Buffer.from(shortenBytes(reason, LARGEST_REASON))
+export const reasonBytes = (reason: string): Buffer => shortenedBytes(reason, LARGEST_REASON)
+
+/** UTF-8 of up to `most` bytes, without a part of a code point at its end. */
+export function shortenedBytes(text: string, most: number): Buffer {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= most) return bytes
+  let end = most
+  // Continuation bytes have the form 10xxxxxx.
+  while ((bytes[end]! & 0xc0) === 0x80) end--
+  return bytes.subarray(0, end)
+}

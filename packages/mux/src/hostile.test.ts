@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { HeldPipe, heldLink } from '#test/link/pair.ts'
+import { HeldPipe, errors, heldLink } from '../test/pair.ts'
 import { FINISHED, FRAME, type FrameType, LARGEST_DATA, LARGEST_JSON, encodeFrame } from './frames.ts'
 import { MOST_STREAMS, Mux } from './mux.ts'
 import type { Stream } from './stream.ts'
 import { FIRST_WINDOW, FRAME_COST } from './window.ts'
 
-const probe = { op: 'daemon.probe', input: {} } as const
+const probe = { op: 'probe', input: {} } as const
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 const open = (id: number, request: unknown = probe): Buffer => encodeFrame(FRAME.open, 0, id, 0, json(request))
 const data = (id: number, size: number, offset = 0, flags = 0): Buffer =>
@@ -24,6 +24,7 @@ function victim(opens: 'even' | 'odd', greeted = true) {
   const streams: Stream[] = []
   const mux = new Mux(pipe, {
     opens,
+    errors,
     onHello() {},
     answer: (_asked, stream) => {
       streams.push(stream)

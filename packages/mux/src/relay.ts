@@ -1,11 +1,10 @@
-import type { OperationName } from './operations.ts'
 import { type AskedStream, type Incoming, LinkLost, type Stream } from './stream.ts'
 
 /**
  * Connects a stream to one opened further along, both ways with backpressure. Returns or throws what the further
  * one does.
  */
-export async function relay(from: Stream, to: AskedStream<OperationName>, signal: AbortSignal): Promise<object> {
+export async function relay(from: Stream, to: AskedStream, signal: AbortSignal): Promise<object> {
   const leave = (): void => {
     if (signal.reason instanceof LinkLost) to.lose(signal.reason.message)
     else to.reset('the caller left')

@@ -1,7 +1,6 @@
 import { FINISHED, FRAME, SENT_DATA, Violation, encodeFrame, writeJson } from './frames.ts'
 import { Inbox } from './inbox.ts'
-import type { Channel } from './operations.ts'
-import { type Incoming, LinkLost, type Stream, StreamReset } from './stream.ts'
+import { type Channel, type Incoming, LinkLost, type Stream, StreamReset } from './stream.ts'
 import { type Budget, FIRST_WINDOW, FRAME_COST, Window } from './window.ts'
 
 /** Streams with fewer waiting bytes are sent before others. */
