@@ -40,7 +40,7 @@ export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Auto
 
   try {
     const match = add({ on: 'match' })
-    return run(states, build(node, match))
+    return new LazyAutomaton(states, build(node, match))
   } catch (error) {
     if (error instanceof TooHard) return null
     throw error
@@ -124,83 +124,78 @@ type Before = 0 | 1 | 2
 const START: Before = 0
 const WORD: Before = 1
 
-function run(states: readonly State[], first: number): Automaton {
-  let members: Int32Array[] = []
-  let befores: Before[] = []
-  let statesByKey = new Map<string, number>()
-  let keptMembers = 0
-  let table = new Int32Array(0)
-  const visitedAt = new Uint32Array(states.length)
-  let round = 0
-  const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
-  const after = new Uint32Array((states.length >> 5) + 1)
-  const list = new Uint16Array(states.length + 1)
-  const listBytes = Buffer.from(list.buffer)
+class LazyAutomaton implements Automaton {
+  readonly #states: readonly State[]
+  readonly #first: number
+  /** Of each cached state. */
+  #members: Int32Array[] = []
+  #befores: Before[] = []
+  #statesByKey = new Map<string, number>()
+  #keptMembers = 0
+  /** The next state for each cached state and byte. */
+  #table = new Int32Array(0)
+  readonly #visitedAt: Uint32Array
+  #round = 0
+  readonly #stack: Int32Array
+  /** One bit per state after the current byte. */
+  readonly #after: Uint32Array
+  readonly #list: Uint16Array
+  readonly #listBytes: Buffer
 
-  function forget(): void {
-    members = []
-    befores = []
-    statesByKey = new Map()
-    keptMembers = 0
-    table = new Int32Array(64 * 256).fill(UNKNOWN)
-    keep(0, START)
-  }
-  forget()
-
-  function keep(count: number, before: Before): number {
-    list[0] = before
-    const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
-    const there = statesByKey.get(key)
-    if (there !== undefined) return there
-    const id = members.length
-    members.push(Int32Array.from(list.subarray(1, count + 1)))
-    befores.push(before)
-    statesByKey.set(key, id)
-    keptMembers += count
-    if (members.length * 256 > table.length) {
-      const larger = new Int32Array(table.length * 2).fill(UNKNOWN)
-      larger.set(table)
-      table = larger
-    }
-    return id
+  constructor(states: readonly State[], first: number) {
+    this.#states = states
+    this.#first = first
+    this.#visitedAt = new Uint32Array(states.length)
+    this.#stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
+    this.#after = new Uint32Array((states.length >> 5) + 1)
+    this.#list = new Uint16Array(states.length + 1)
+    this.#listBytes = Buffer.from(this.#list.buffer)
+    this.#forget()
   }
 
-  function listStates(): number {
-    let count = 0
-    for (let word = 0; word < after.length; word++) {
-      for (let bits = after[word]!; bits !== 0; bits &= bits - 1)
-        list[++count] = (word << 5) + 31 - Math.clz32(bits & -bits)
-      after[word] = 0
+  next(bytes: Uint8Array, from: number, end: number, work: Work): number {
+    let state = 0
+    let at = from
+    let here = this.#table
+    while (at < end) {
+      const byte = bytes[at]!
+      let next = here[state * 256 + byte]!
+      if (next < 0) {
+        if (next === UNKNOWN) {
+          const before = this.#members
+          next = this.#step(state, byte, work)
+          // If the cache was cleared meanwhile, this row belongs to another state.
+          if (this.#members === before) this.#table[state * 256 + byte] = next
+          here = this.#table
+        }
+        if (next === MATCHED) {
+          work.spend(1 + ((at - from) >> 3))
+          const stop = bytes.indexOf(LINE_BREAK, at)
+          return stop < 0 || stop > end ? end : stop
+        }
+      }
+      state = next
+      at++
     }
-    return count
-  }
-
-  const holds = (where: Where, before: Before, byte: number): boolean => {
-    const edge = (before === WORD) !== (isWordByte[byte] === 1)
-    switch (where) {
-      case 'line start':
-        return before === START
-      case 'line end':
-        return byte === LINE_BREAK
-      case 'word edge':
-        return edge
-      case 'no word edge':
-        return !edge
-    }
+    work.spend(1 + ((at - from) >> 3))
+    // The end of text ends its last line unless that is empty.
+    if (end > from && bytes[end - 1] === LINE_BREAK) return -1
+    return this.#step(state, LINE_BREAK, work) === MATCHED ? end : -1
   }
 
   /** The state after `byte`. A match may start anywhere, so the first state is always added. */
-  function step(from: number, byte: number, work: Work): number {
-    const before = befores[from]!
-    const inside = members[from]!
-    if (++round === 0xffff_ffff) {
-      visitedAt.fill(0)
-      round = 1
-    }
+  #step(from: number, byte: number, work: Work): number {
+    const states = this.#states
+    const visitedAt = this.#visitedAt
+    const stack = this.#stack
+    const after = this.#after
+    const before = this.#befores[from]!
+    const inside = this.#members[from]!
+    const round = this.#nextRound()
     let steps = 0
     for (let i = -1; i < inside.length; i++) {
       let depth = 0
-      stack[depth++] = i < 0 ? first : inside[i]!
+      stack[depth++] = i < 0 ? this.#first : inside[i]!
       while (depth > 0) {
         const at = stack[--depth]!
         if (visitedAt[at] === round) continue
@@ -219,42 +214,73 @@ function run(states: readonly State[], first: number): Automaton {
           after[state.to >> 5]! |= 1 << (state.to & 31)
       }
     }
-    const count = listStates()
+    const count = this.#listStates()
     work.spend(STEP_COST + steps + count)
     if (byte === LINE_BREAK) return 0
-    if (members.length >= MOST_KEPT || keptMembers >= MOST_MEMBERS) forget()
-    return keep(count, isWordByte[byte] === 1 ? WORD : 2)
+    if (this.#members.length >= MOST_KEPT || this.#keptMembers >= MOST_MEMBERS) this.#forget()
+    return this.#keep(count, isWordByte[byte] === 1 ? WORD : 2)
   }
 
-  return {
-    next(bytes, from, end, work) {
-      let state = 0
-      let at = from
-      let here = table
-      while (at < end) {
-        const byte = bytes[at]!
-        let next = here[state * 256 + byte]!
-        if (next < 0) {
-          if (next === UNKNOWN) {
-            const before = members
-            next = step(state, byte, work)
-            // If the cache was cleared meanwhile, this row belongs to another state.
-            if (members === before) table[state * 256 + byte] = next
-            here = table
-          }
-          if (next === MATCHED) {
-            work.spend(1 + ((at - from) >> 3))
-            const stop = bytes.indexOf(LINE_BREAK, at)
-            return stop < 0 || stop > end ? end : stop
-          }
-        }
-        state = next
-        at++
-      }
-      work.spend(1 + ((at - from) >> 3))
-      // The end of text ends its last line unless that is empty.
-      if (end > from && bytes[end - 1] === LINE_BREAK) return -1
-      return step(state, LINE_BREAK, work) === MATCHED ? end : -1
-    },
+  #nextRound(): number {
+    if (++this.#round === 0xffff_ffff) {
+      this.#visitedAt.fill(0)
+      this.#round = 1
+    }
+    return this.#round
+  }
+
+  #listStates(): number {
+    const after = this.#after
+    const list = this.#list
+    let count = 0
+    for (let word = 0; word < after.length; word++) {
+      for (let bits = after[word]!; bits !== 0; bits &= bits - 1)
+        list[++count] = (word << 5) + 31 - Math.clz32(bits & -bits)
+      after[word] = 0
+    }
+    return count
+  }
+
+  #keep(count: number, before: Before): number {
+    const list = this.#list
+    list[0] = before
+    const key = this.#listBytes.toString('utf16le', 0, (count + 1) * 2)
+    const existing = this.#statesByKey.get(key)
+    if (existing !== undefined) return existing
+    const members = this.#members
+    const id = members.length
+    members.push(Int32Array.from(list.subarray(1, count + 1)))
+    this.#befores.push(before)
+    this.#statesByKey.set(key, id)
+    this.#keptMembers += count
+    if (members.length * 256 > this.#table.length) {
+      const larger = new Int32Array(this.#table.length * 2).fill(UNKNOWN)
+      larger.set(this.#table)
+      this.#table = larger
+    }
+    return id
+  }
+
+  #forget(): void {
+    this.#members = []
+    this.#befores = []
+    this.#statesByKey = new Map()
+    this.#keptMembers = 0
+    this.#table = new Int32Array(64 * 256).fill(UNKNOWN)
+    this.#keep(0, START)
+  }
+}
+
+function holds(where: Where, before: Before, byte: number): boolean {
+  const isEdge = (before === WORD) !== (isWordByte[byte] === 1)
+  switch (where) {
+    case 'line start':
+      return before === START
+    case 'line end':
+      return byte === LINE_BREAK
+    case 'word edge':
+      return isEdge
+    case 'no word edge':
+      return !isEdge
   }
 }

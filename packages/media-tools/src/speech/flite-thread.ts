@@ -18,10 +18,11 @@ parentPort!.on('message', (request: FliteRequest) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     (answer) => parentPort!.postMessage(answer),
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    (error: unknown) =>
-      parentPort!.postMessage({ error: String(error).slice(0, 300).toWellFormed() } satisfies FliteAnswer),
+    (error: unknown) => parentPort!.postMessage(failureOf(error)),
   )
 })
+
+const failureOf = (error: unknown): FliteAnswer => ({ error: String(error).slice(0, 300).toWellFormed() })
 
 async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer> {
   // `-t`: otherwise text without a space is taken for a file name.
