@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const packages = join(import.meta.dirname, 'node_modules')
 const options = ['-O3', '--converge', '--noAssert', '--runtime', 'stub', '--enable', 'simd', '--initialMemory', '2']
 
-/** The compiler has a lock file of its own: nothing else needs it, and who does not change the scan does without it. */
+/** The compiler has its own lock file, because only changes of the scan need it. */
 export const isInstalled = (): boolean => existsSync(join(packages, 'assemblyscript'))
 
 export const install = (): void =>
@@ -15,7 +15,7 @@ export const install = (): void =>
 export const compilerVersion = (): string =>
   (JSON.parse(readFileSync(join(packages, 'assemblyscript/package.json'), 'utf8')) as { version: string }).version
 
-/** AssemblyScript → WebAssembly. The same source gives the same bytes on every machine. */
+/** Compiles AssemblyScript to WebAssembly, to the same bytes on every machine. */
 export function compile(source: Uint8Array): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'assemblyscript-'))
   try {

@@ -17,11 +17,11 @@ import { type AskedStream, type Channel, LinkLost, type Stream, StreamReset } fr
 import { type Line, StreamEnd } from './stream-end.ts'
 import { RoundTrip } from './window.ts'
 
-/** The carrier of a link's frames: whole messages in order, until it ends. */
+/** Carries whole frames in order. */
 export interface Pipe {
-  /** `sent` is called when the frame has left and its bytes may change, or never. */
+  /** `sent` is called when the frame's bytes may be reused, or never. */
   send(frame: Buffer, sent?: () => void): void
-  /** Bytes given to it that have not left. Once they are fewer, `Mux.flush` is called. */
+  /** Unsent bytes. The pipe calls `Mux.flush` when they decrease. */
   readonly bufferedAmount: number
   close(code: number, reason: string): void
 }
@@ -62,7 +62,6 @@ export interface MuxOptions<R extends Request = Request> {
   now?: () => number
 }
 
-/** The close codes of a link. */
 export const CLOSE = {
   replaced: 4001,
   violation: 4002,
@@ -73,41 +72,41 @@ export const CLOSE = {
 } as const
 
 export const MOST_STREAMS = 1_024
-/** Bulk waits while the pipe holds so much: what comes after it waits as long as that takes to leave. */
+/** Bulk data waits while the pipe has more unsent bytes, because they delay every later frame. */
 const BULK_WAITS = 65_536
 const SMALL_WAITS = 1_048_576
-/** Small frames in a row, while bulk waits. */
+/** Small frames in a row while bulk data waits. */
 const SMALL_IN_A_ROW = 16
-/** A pipe that holds so much, though only control frames were added, has a reader that does not read. */
+/** Control frames alone reach this only if the other end doesn't read. */
 const UNREAD = 8_388_608
-/** Frames with so many bytes are written to rooms that are used again. */
+/** Larger payloads are written to reused buffers. */
 const POOLED = 8_192
 const MOST_ROOMS = 8
-/** The most bytes that the windows of a link may grow by, all together. */
+/** The total growth of a link's windows, in bytes. */
 const GROWTH = 16_777_216
 
-/** Streams with credit over one pipe. It sets no timers and opens no streams by itself. */
+/** Streams with credit over one pipe. Sets no timers. */
 export class Mux<R extends Request = Request> implements Line {
   readonly #pipe: Pipe
   readonly #options: MuxOptions<R>
   readonly now: () => number
   readonly #streams = new Map<number, StreamEnd>()
-  /** Streams that want to send, in turn. */
+  /** Send queues. */
   readonly #small: StreamEnd[] = []
   readonly #bulk: StreamEnd[] = []
   #inARow = 0
   #sending = false
   #nextId: number
-  /** The highest id of the other end's streams. */
+  /** The other end's highest stream ID. */
   #highest = 0
   #theirs = 0
   #greeted = false
   #closed = false
   #grown = 0
-  /** Buffers for frames of bulk, which would be garbage by the megabyte. */
+  /** Reused, because bulk frames would be megabytes of garbage. */
   readonly #rooms: Buffer[] = []
   readonly #roundTrip = new RoundTrip()
-  /** Frames that came: a link where this does not move is silent. */
+  /** Counts received frames, to detect silence. */
   heard = 0
 
   constructor(pipe: Pipe, options: MuxOptions<R>) {
@@ -121,12 +120,12 @@ export class Mux<R extends Request = Request> implements Line {
     return this.#closed
   }
 
-  /** Streams that live, opened by either end. */
+  /** Open streams of both ends. */
   get streams(): number {
     return this.#streams.size
   }
 
-  /** The first thing to send. */
+  /** Must be sent first. */
   hello(hello: object): void {
     this.send(encodeFrame(FRAME.hello, 0, 0, 0, writeJson(hello)!))
   }
@@ -155,7 +154,7 @@ export class Mux<R extends Request = Request> implements Line {
     this.send(encodeFrame(FRAME.ping, 0, 0, this.#roundTrip.begin(this.now())))
   }
 
-  /** Takes a message that came. Never throws. */
+  /** Never throws. */
   receive(message: Buffer): void {
     if (this.#closed) return
     try {
@@ -166,7 +165,6 @@ export class Mux<R extends Request = Request> implements Line {
     }
   }
 
-  /** Fails the link for what the other end said; nobody else loses anything. */
   #fail(error: unknown): void {
     if (!(error instanceof Violation)) this.#options.onFault?.(error, null)
     this.close(CLOSE.violation, error instanceof Violation ? error.message : 'it could not be taken')
@@ -183,7 +181,7 @@ export class Mux<R extends Request = Request> implements Line {
     if (ours ? stream >= this.#nextId : stream > this.#highest)
       throw new Violation('a frame names a stream that was never opened')
     const end = this.#streams.get(stream)
-    // Sent before its sender knew that the stream is over.
+    // Sent before the sender knew that the stream was over.
     if (end === undefined) return
     if (type === FRAME.data) {
       const channel = (frame.flags & (CHANNELS - 1)) as Channel
@@ -236,8 +234,6 @@ export class Mux<R extends Request = Request> implements Line {
     end.end(answer ?? writeJson({ error: errors.toJson(null) })!)
   }
 
-  // --- what streams ask of their link
-
   sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void {
     if (bytes.length < POOLED) return this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes))
     const room = this.#rooms.pop() ?? Buffer.allocUnsafeSlow(HEAD_BYTES + SENT_DATA)
@@ -279,8 +275,6 @@ export class Mux<R extends Request = Request> implements Line {
     return this.#roundTrip.ms
   }
 
-  // --- who sends next
-
   #queue(end: StreamEnd): void {
     if (end.queued) return
     end.queued = true
@@ -288,9 +282,9 @@ export class Mux<R extends Request = Request> implements Line {
     else this.#bulk.push(end)
   }
 
-  /** Sends what may leave now: all that is small, and bulk while little of it waits in the pipe. */
+  /** Sends small data, and bulk data while the pipe is nearly empty. */
   flush(): void {
-    // What is sent may be answered at once, and the answer may want to send.
+    // A sent frame may be answered immediately, and the answer may call `flush`.
     if (this.#sending) return
     this.#sending = true
     try {
@@ -319,15 +313,13 @@ export class Mux<R extends Request = Request> implements Line {
     return bulk ? this.#bulk.shift() : undefined
   }
 
-  // --- the end
-
   close(code: number, reason: string): void {
     if (this.#closed) return
     this.#end(code, reason)
     this.#pipe.close(code, reason)
   }
 
-  /** The pipe is gone. */
+  /** Called when the pipe is lost. */
   lost(code: number = CLOSE.lost, reason = 'the connection was lost'): void {
     if (!this.#closed) this.#end(code, reason)
   }

@@ -1,6 +1,5 @@
 /**
- * A stream on a link, as seen by either end: between server and daemon, daemon and keeper, or two servers. Never
- * buffers more than the credit granted by the reader.
+ * One end's view of a stream. Never buffers more than the credit granted by the reader.
  */
 
 /** A channel of bytes in a stream. */

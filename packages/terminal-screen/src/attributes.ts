@@ -1,4 +1,4 @@
-/** The sequences that set attributes of text, as xterm.js keeps them: bits of two words and what extends them. */
+/** Escape sequences for text attributes, which xterm.js stores in the bits of two words and an extension. */
 import type { Attributes } from './internals.ts'
 
 const FG = { inverse: 1 << 26, bold: 1 << 27, underline: 1 << 28, blink: 1 << 29, invisible: 1 << 30, strike: 1 << 31 }
@@ -19,7 +19,7 @@ const flags: readonly (readonly [word: 'fg' | 'bg', bit: number, code: string])[
   ['bg', BG.overline, '53'],
 ]
 
-/** Sets exactly these attributes, whatever was set before; a hyperlink is none of them. */
+/** Sets exactly these attributes, except the hyperlink. */
 export function sgr({ fg, bg, extended }: Attributes): string {
   const codes = ['0']
   for (const [word, bit, code] of flags) if ((word === 'fg' ? fg : bg) & bit) codes.push(code)
@@ -40,16 +40,15 @@ function colour(word: number, base: 30 | 40): string[] {
 const underlineColour = (word: number): string =>
   (word & MODE) === MODE ? `58:2::${(word >> 16) & 0xff}:${(word >> 8) & 0xff}:${word & 0xff}` : `58:5:${word & 0xff}`
 
-/** The colour of an underline that is not there yet. */
+/** Sets the color of a future underline. */
 export const underlineToCome = ({ bg, extended }: Attributes): string =>
   bg & BG.extended || !(extended.underlineColor & MODE) ? '' : `\x1b[${underlineColour(extended.underlineColor)}m`
 
-/** The hyperlink that text has, 0 without. */
+/** 0: none. */
 export const linkOf = ({ bg, extended }: Attributes): number => (bg & BG.extended ? extended.urlId : 0)
 
-/** Whether an erased cell can have them: a background and nothing else. */
+/** Whether an erased cell can have these attributes: only a background. */
 export const isErased = ({ fg, bg }: Attributes): boolean => fg === 0 && (bg & ~COLOUR) === 0
 
-/** Tells two sets of attributes apart. */
 export const attributesKey = ({ fg, bg, extended }: Attributes): string =>
   bg & BG.extended ? `${fg},${bg},${extended._ext},${extended.urlId}` : `${fg},${bg}`

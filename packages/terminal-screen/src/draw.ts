@@ -1,12 +1,12 @@
-/** The bytes that draw the lines of a buffer into one that has just been reset, with cells that were never written left so. */
+/** Draws the lines of a buffer into a reset terminal. Cells that were never written stay unwritten. */
 import { attributesKey, isErased, linkOf, sgr } from './attributes.ts'
 import type { Attributes, Cell, Core, Line, ScreenBuffer } from './internals.ts'
 
 const to = (y: number, x: number): string => `\x1b[${y + 1};${x + 1}H`
-/** A character that takes two cells. */
+/** Takes two cells. */
 const WIDE = '\u4e00'
 
-/** Text with attributes, of which each sequence is written only where it changes something. */
+/** Writes text with attributes, and their sequences only where they change. */
 export class Pen {
   #out: string[] = []
   #attributes = PLAIN
@@ -47,10 +47,10 @@ export class Pen {
 const NOTHING: Attributes = { fg: 0, bg: 0, extended: { _ext: 0, underlineColor: 0, urlId: 0 } }
 const PLAIN = attributesKey(NOTHING)
 
-/** Draws all lines. Where it ends the cursor is anywhere, and the attributes are plain. */
+/** Leaves the cursor anywhere and the attributes plain. */
 export function drawLines(pen: Pen, buffer: ScreenBuffer, cell: Cell, cols: number, rows: number): void {
   let y = 0
-  // The line that the first one goes on from is gone: it is made, and scrolled away.
+  // The first line continues one that no longer exists, so a replacement is drawn and scrolled away.
   if (buffer.lines.get(0)?.isWrapped && rows > 1) pen.write(`${to(0, cols - 1)}xx\x1b[S${to(0, 0)}\x1b[X`)
   for (let at = 0; at < buffer.lines.length; at++) {
     if (at > 0) y = nextRow(pen, buffer, at, y, cell, cols, rows)
@@ -60,8 +60,8 @@ export function drawLines(pen: Pen, buffer: ScreenBuffer, cell: Cell, cols: numb
 }
 
 /**
- * Goes to the row of line `at`. A line that goes on from the one above is made so as xterm.js does it, by printing over the
- * edge; what that spoils is drawn again.
+ * Moves to the row of line `at`. Only printing over the edge makes a line continue the one above, and the cells that
+ * this overwrites are drawn again.
  */
 function nextRow(
   pen: Pen,
@@ -87,7 +87,7 @@ function nextRow(
   return next
 }
 
-/** The first cell that has to be drawn again so that the last one of its line is right. */
+/** The first cell to draw again so that the last one of its line is right. */
 function spoiledFrom(line: Line | undefined, cell: Cell, cols: number): number {
   if (!line) return 0
   let x = cols - 1
@@ -95,7 +95,7 @@ function spoiledFrom(line: Line | undefined, cell: Cell, cols: number): number {
   return x
 }
 
-/** A blank that has more than a background. */
+/** A blank with more attributes than a background. */
 const isOdd = (cell: Cell): boolean => cell.getChars() === '' && cell.getWidth() === 1 && !isErased(cell)
 
 function drawRow(pen: Pen, buffer: ScreenBuffer, at: number, y: number, cell: Cell, start: number, cols: number): void {
@@ -122,7 +122,7 @@ function drawRow(pen: Pen, buffer: ScreenBuffer, at: number, y: number, cell: Ce
       pen.write(chars)
       x = column + cell.getWidth()
     }
-    // At the edge the cursor waits there, and a move forward would count from the last cell.
+    // At the edge, a move forward would count from the last cell.
     if (x >= cols) x = -1
   }
 }
@@ -131,8 +131,8 @@ const isErasedWith = (cell: Cell, bg: number): boolean =>
   cell.getChars() === '' && cell.getWidth() === 1 && isErased(cell) && cell.bg === bg
 
 /**
- * Blanks that have more than a background come from halves of wide characters that were written over; so they are made
- * again, from right to left. The cells beside them are spoiled, and drawn afterwards.
+ * Odd blanks are halves of overwritten wide characters, and can only be made that way, from right to left. This
+ * overwrites the cells beside them, which are drawn afterwards.
  */
 function drawOddBlanks(pen: Pen, line: Line, y: number, cell: Cell, start: number, cols: number): boolean {
   let any = false

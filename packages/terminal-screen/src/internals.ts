@@ -1,12 +1,11 @@
 /**
- * The insides of `@xterm/headless` that its public interface does not show: what a snapshot needs to say everything that a
- * program may have set. The package is pinned to one version, and `screen.test.ts` compares what is read here cell by cell
- * with a terminal that saw the whole stream, so another version that differs fails there.
+ * Private state of `@xterm/headless` that a complete snapshot needs. The package is pinned, and `screen.test.ts` fails if
+ * another version differs.
  */
 import headless from '@xterm/headless'
 
 export interface Attributes {
-  /** Colour in the low 26 bits (`COLOUR`), flags above. */
+  /** Color in the low 26 bits, flags above. */
   fg: number
   bg: number
   extended: { _ext: number; readonly underlineColor: number; readonly urlId: number }
@@ -39,7 +38,7 @@ export interface ScreenBuffer {
 }
 
 export interface ColourChange {
-  /** 0 asks, 1 sets, 2 takes back. */
+  /** 0: query, 1: set, 2: reset. */
   type: 0 | 1 | 2
   index?: number
   color?: [number, number, number]
@@ -72,7 +71,7 @@ export interface Core {
   }
   readonly _oscLinkService: { getLinkData(id: number): { id?: string; uri: string } | undefined }
   readonly _inputHandler: {
-    /** Parses at once; the public `write` waits for a timer first. */
+    /** Parses immediately. The public `write` waits for a timer. */
     parse(bytes: Uint8Array): void
     eraseInDisplay(params: unknown): void
     eraseInLine(params: unknown): void
@@ -85,21 +84,21 @@ export interface Core {
   }
 }
 
-/** A cell to load others into. (The one that the core hands out is the one that it erases with.) */
+/** A cell to load others into. The core erases with its own, so that one can't be used. */
 export const newCell = (terminal: InstanceType<typeof headless.Terminal>): Cell =>
   terminal.buffer.active.getNullCell() as unknown as Cell
 
 export const coreOf = (terminal: InstanceType<typeof headless.Terminal>): Core =>
   (terminal as typeof terminal & { readonly _core: Core })._core
 
-/** The state of the parser in which it is between two sequences. */
+/** The parser's state between sequences. */
 export const GROUND = 0
-/** Up to this state the parser carries control characters out in the middle of a sequence. */
+/** Up to this state, the parser executes control characters inside a sequence. */
 export const LAST_STATE_THAT_EXECUTES = 6
 
 /**
- * xterm.js 6.0.0 throws where the screen is erased up to a cursor in its last cell (ED 1): it looks for a line below. The
- * last cell is erased by itself there.
+ * xterm.js 6.0.0 throws when it erases the screen up to a cursor in the last cell (ED 1), because it looks for a line
+ * below. There, the last cell is erased separately.
  */
 export function guardErase(terminal: InstanceType<typeof headless.Terminal>): void {
   const { buffers, _inputHandler } = coreOf(terminal)
@@ -117,8 +116,8 @@ export function guardErase(terminal: InstanceType<typeof headless.Terminal>): vo
 }
 
 /**
- * Gives a terminal another size. xterm.js 6.0.0 forgets it for an alternate screen that is hidden, which would then keep
- * lines above it, and for a saved cursor below the last row.
+ * xterm.js 6.0.0 doesn't resize a hidden alternate screen, which would then keep lines above it, nor a saved cursor below
+ * the last row.
  */
 export function resize(terminal: InstanceType<typeof headless.Terminal>, cols: number, rows: number): void {
   terminal.resize(cols, rows)

@@ -1,18 +1,15 @@
 import { type Core, GROUND, LAST_STATE_THAT_EXECUTES } from './internals.ts'
 
 const ESC = 0x1b
-/** More than any program sends in one sequence, but for pictures. */
+/** More than any sequence without an image has. */
 const MOST = 4 * 1_048_576
 
-/**
- * The bytes of a sequence, or of a character, that was half received: what a snapshot ends with, so that the rest means the
- * same to whoever got the snapshot.
- */
+/** The bytes of an incomplete sequence or character. A snapshot ends with them, so that the rest keeps its meaning. */
 export class Pending {
   #parts: Buffer[] = []
   #length = 0
 
-  /** To be called after the parser has taken `slice`. */
+  /** Call after the parser has read `slice`. */
   taken(slice: Buffer, { _inputHandler: { _parser, _utf8Decoder } }: Core): void {
     if (_parser.currentState === GROUND) {
       const { interim } = _utf8Decoder
@@ -20,7 +17,7 @@ export class Pending {
       this.#set(interim[0] === 0 ? [] : [Buffer.from(interim.subarray(0, length < 0 ? interim.length : length))])
       return
     }
-    // Where the last slice ended within the two bytes of an introducer, they are looked for together.
+    // The last slice may have ended between the two bytes of an introducer.
     const whole = this.#length > 0 && this.#length < 4 ? Buffer.concat([...this.#parts, slice]) : slice
     const at = lastIntroducer(whole)
     if (at >= 0) this.#set([Buffer.from(whole.subarray(at))])
@@ -40,7 +37,7 @@ export class Pending {
   }
 }
 
-/** ESC, or one of the characters U+0090, 98, 9B, 9D, 9E, 9F, which begin a sequence by themselves. */
+/** ESC, or U+0090, 98, 9B, 9D, 9E or 9F, each of which starts a sequence. */
 function lastIntroducer(bytes: Buffer): number {
   let at = bytes.lastIndexOf(ESC)
   for (const second of [0x90, 0x98, 0x9b, 0x9d, 0x9e, 0x9f])

@@ -4,17 +4,14 @@ import { Pending } from './pending.ts'
 import { snapshot } from './snapshot.ts'
 import { takeTurns } from './turns.ts'
 
-/** Lines above the screen that a snapshot holds. */
+/** Lines above the screen in a snapshot. */
 export const LINES_ABOVE = 200
-/** Takes up to 2 ms to parse; between two slices others have their turn. */
+/** Bytes per turn: up to 2 ms of parsing. */
 const SLICE = 16_384
 
 type Step = Buffer | { cols: number; rows: number }
 
-/**
- * The screen of a terminal as it is after the byte at `at`. Bytes wait for their turn to be parsed: whoever writes looks at
- * `backlog` and pauses the program.
- */
+/** The screen after the byte at `at`. Bytes wait for their turn, so the writer checks `backlog` and pauses the program. */
 export class Screen {
   readonly #terminal: InstanceType<typeof headless.Terminal>
   readonly #core: Core
@@ -30,7 +27,7 @@ export class Screen {
   onParsed: () => void = () => undefined
 
   constructor(size: { cols: number; rows: number }, at: number) {
-    // A terminal of xterm.js has at least two columns.
+    // The minimum of xterm.js.
     this.#cols = Math.max(2, size.cols)
     this.#rows = size.rows
     this.#terminal = new headless.Terminal({
@@ -46,7 +43,7 @@ export class Screen {
     this.#at = at
   }
 
-  /** One that another keeper drew. */
+  /** Restores a snapshot. */
   static from(size: { cols: number; rows: number }, at: number, drawn: Buffer): Screen {
     const screen = new Screen(size, at)
     screen.#parse(drawn)
@@ -57,7 +54,7 @@ export class Screen {
     return this.#at
   }
 
-  /** Bytes that wait to be parsed. */
+  /** Unparsed bytes. */
   get backlog(): number {
     return this.#backlog
   }
@@ -68,19 +65,19 @@ export class Screen {
     takeTurns(this.#slice)
   }
 
-  /** Takes effect after what was written before. */
+  /** Applies after the bytes written before. */
   resize(cols: number, rows: number): void {
     this.#steps.push({ cols: Math.max(2, cols), rows })
     this.#resizeNow()
   }
 
-  /** Waits until all is parsed that was written before. */
+  /** Resolves when all bytes written before are parsed. */
   async parsed(): Promise<void> {
     const until = this.#at + this.#backlog
     while (this.#at < until && this.#steps.length > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** The bytes that draw the screen, and the lines above it, in a terminal of this size that has just been reset. */
+  /** The bytes that draw the screen and the lines above it in a reset terminal of this size. */
   snapshot(): Buffer {
     const drawn = snapshot(this.#core, newCell(this.#terminal), this.#cols, this.#rows, this.#palette)
     return Buffer.concat([Buffer.from(drawn), this.#pending.bytes(this.#core)])
@@ -107,7 +104,6 @@ export class Screen {
     return this.#steps.length > 0
   }
 
-  /** At each offset the screen has the size that the terminal has there. */
   #resizeNow(): void {
     for (let step = this.#steps[0]; step !== undefined && !Buffer.isBuffer(step); step = this.#steps[0]) {
       this.#steps.shift()
@@ -122,7 +118,7 @@ export class Screen {
       this.#core._inputHandler.parse(slice)
       this.#pending.taken(slice, this.#core)
     } catch {
-      // A fault of xterm.js costs this screen what is on it, and nothing else.
+      // A bug of xterm.js may only cost the content of this screen.
       this.#terminal.reset()
     }
   }

@@ -1,7 +1,7 @@
 /**
- * A screen as bytes: written to a terminal of the same size that has just been reset, they leave it as the one that saw the
- * whole stream, for the eye and for whatever the program sends next. `@xterm/addon-serialize` drops eight kinds of state
- * (the region that scrolls, the saved cursor, tab stops, …), so all is read from the terminal itself.
+ * A screen as bytes. A reset terminal of the same size that reads them looks and behaves like one that read the whole
+ * stream. `@xterm/addon-serialize` loses eight kinds of state (scroll region, saved cursor, tab stops, …), so the
+ * terminal's internal state is read.
  */
 import headless from '@xterm/headless'
 import { attributesKey, underlineToCome } from './attributes.ts'
@@ -24,7 +24,7 @@ export function snapshot(
   drawLines(pen, normal, cell, cols, rows)
   if (active !== normal) {
     bufferState(pen, core, normal, cols, rows)
-    // Its lines are wrapped anew around the cursor when the size changes meanwhile.
+    // A resize meanwhile rewraps its lines around the cursor.
     pen.plain().write(`${to(normal.y, Math.min(normal.x, cols - 1))}\x1b[?1047h\x1b[H`)
     drawLines(pen, active, cell, cols, rows)
   }
@@ -35,7 +35,7 @@ export function snapshot(
 
 const to = (y: number, x: number): string => `\x1b[${y + 1};${x + 1}H`
 
-/** What each buffer has of its own: tab stops, the saved cursor, the region that scrolls. */
+/** Tab stops, saved cursor and scroll region, which each buffer has. */
 function bufferState(pen: Pen, core: Core, buffer: ScreenBuffer, cols: number, rows: number): void {
   const stops = Array.from({ length: cols }, (_, x) => x).filter((x) => buffer.tabs[x])
   if (stops.join() !== usualStops(cols).join()) pen.write(`\x1b[3g${stops.map((x) => `${to(0, x)}\x1bH`).join('')}`)
@@ -52,7 +52,7 @@ function bufferState(pen: Pen, core: Core, buffer: ScreenBuffer, cols: number, r
 
 const usualStops = (cols: number): number[] => Array.from({ length: Math.ceil(cols / 8) }, (_, at) => at * 8)
 
-/** Modes, character sets and where the next character goes. What was printed last comes last: it can still be joined to. */
+/** Modes, character sets and cursor. The last printed character comes last, because the next one may combine with it. */
 function cursor(pen: Pen, core: Core, cell: Cell, cols: number): void {
   const { active } = core.buffers
   const { insertMode } = core.coreService.modes
@@ -64,7 +64,7 @@ function cursor(pen: Pen, core: Core, cell: Cell, cols: number): void {
   let at = Math.max(0, x - 1)
   if (line?.loadCell(at, cell).getWidth() === 0 && at > 0) line.loadCell(--at, cell)
   const width = cell.getWidth()
-  // After a change of size the cursor may stand in the middle of a wide character.
+  // After a resize, the cursor may be inside a wide character.
   const last = at + width === x ? cell.getChars() : ''
   const joins =
     core._inputHandler._parser.precedingJoinState !== 0 &&
@@ -75,7 +75,7 @@ function cursor(pen: Pen, core: Core, cell: Cell, cols: number): void {
 
   const place = (column: number): string => to(active.y - (origin ? active.scrollTop : 0), column)
   pen.write(mode(origin, '?6'))
-  // DECRC brings back a character set that was designated anew since.
+  // DECRC also restores a character set that was replaced since.
   const restored = charset !== _charsets[glevel] && charset === active.savedCharset
   if (restored) pen.write(`${charsets(core)}\x1b8\x1b[m`)
   if (joins) pen.write(place(x - width))
@@ -125,7 +125,7 @@ function charsets({ _charsetService: { glevel, _charsets } }: Core): string {
 
 const finals = new Map<object, string>()
 
-/** The letter that designates a character set. The sets are the same objects in all terminals, so one tells their letters. */
+/** The letter of a character set. All terminals share the same set objects. */
 function finalOf(charset: object | undefined): string {
   if (charset === undefined) return 'B'
   if (finals.size === 0) {
@@ -143,7 +143,7 @@ function titles({ _inputHandler: { _windowTitle, _iconName } }: Core): string {
   return (_iconName ? `\x1b]1;${_iconName}\x1b\\` : '') + (_windowTitle ? `\x1b]2;${_windowTitle}\x1b\\` : '')
 }
 
-/** 256 to 258 are the colours of text, background and cursor. */
+/** 256 to 258: text, background and cursor. */
 function colours(palette: ReadonlyMap<number, string>): string {
   return [...palette]
     .map(([index, colour]) => (index < 256 ? `\x1b]4;${index};${colour}\x1b\\` : `\x1b]${index - 246};${colour}\x1b\\`))

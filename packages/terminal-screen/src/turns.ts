@@ -1,13 +1,10 @@
-/**
- * Work that is done in slices, one per turn of the event loop over all who have some, so that a terminal that never stops
- * delays no other.
- */
+/** Runs one slice of work per turn of the event loop, in rotation, so that a busy terminal doesn't delay others. */
 type Slice = () => boolean
 
 const waiting = new Set<Slice>()
 let scheduled = false
 
-/** Calls `slice` again, one turn after another, until it answers that nothing is left. */
+/** Calls `slice` once per turn until it returns false. */
 export function takeTurns(slice: Slice): void {
   waiting.add(slice)
   schedule()
