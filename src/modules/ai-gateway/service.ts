@@ -77,12 +77,12 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         )
         .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
       const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
-      const left =
+      const remaining =
         after === undefined
           ? providerList
           : providerList.filter((provider) => compare(keyOf(provider), String(after)) > 0)
       return pageOf(
-        left.slice(0, limit + 1),
+        remaining.slice(0, limit + 1),
         limit,
         (last) => cursorOf('providers', ctx.principal.accountId, [keyOf(last)]),
         (row) => row,
