@@ -69,11 +69,11 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
     }),
     [may, open],
   )
-  const onWish = (wish: ListCommand): void => {
-    if (change(wish)) return
+  const onCommand = (command: ListCommand): void => {
+    if (change(command)) return
     const cursor = files.find(({ id }) => id === selection.cursor)
     const targets = chosen.length > 0 ? chosen : cursor ? [cursor] : []
-    switch (wish.is) {
+    switch (command.is) {
       case 'open':
         return cursor && open(cursor)
       case 'undo':
@@ -114,7 +114,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
           selection={selection}
           renaming={renaming}
           actions={actions}
-          onWish={onWish}
+          onCommand={onCommand}
           stale={isPlaceholderData}
         />
       )}

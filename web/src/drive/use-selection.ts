@@ -14,16 +14,16 @@ export function useSelection(place: Place, files: readonly DriveFile[]) {
   latest.current = { ids, selection, chosen }
   const beforeMark = useRef<ReadonlySet<string>>(new Set())
 
-  const change = (wish: ListCommand): boolean => {
-    switch (wish.is) {
+  const change = (command: ListCommand): boolean => {
+    switch (command.is) {
       case 'go': {
-        const by = Math.max(-files.length, Math.min(files.length, wish.by))
-        setSelection(step(selection, ids, by, wish.range))
+        const by = Math.max(-files.length, Math.min(files.length, command.by))
+        setSelection(step(selection, ids, by, command.range))
         return true
       }
       case 'mark': {
-        if (wish.begins) beforeMark.current = wish.adds ? selection.selected : new Set()
-        const under = wish.indices.map((at) => ids[at]!)
+        if (command.begins) beforeMark.current = command.adds ? selection.selected : new Set()
+        const under = command.indices.map((at) => ids[at]!)
         setSelection(marked(selection, beforeMark.current, under))
         return true
       }

@@ -1,8 +1,8 @@
 import type { Preference } from './queries.ts'
-import { useWish } from './wish.ts'
+import { usePreference } from './use-preference.ts'
 
 export function Tick({ cell, label }: { cell: Preference; label: string }) {
-  const { shown, wish } = useWish(cell)
+  const { shown, set } = usePreference(cell)
   return (
     <label className="inline-grid size-10 place-items-center">
       <input
@@ -10,7 +10,7 @@ export function Tick({ cell, label }: { cell: Preference; label: string }) {
         className="size-4"
         aria-label={label}
         checked={shown.enabled}
-        onChange={({ target }) => wish({ enabled: target.checked })}
+        onChange={({ target }) => set({ enabled: target.checked })}
       />
     </label>
   )
@@ -23,13 +23,13 @@ const digests = [
 ] as const
 
 export function Gathered({ cell, label }: { cell: Preference; label: string }) {
-  const { shown, wish } = useWish(cell)
+  const { shown, set } = usePreference(cell)
   return (
     <select
       aria-label={label}
       className="mt-1 block h-7 max-w-full rounded-xs border border-line bg-sheet px-1 text-[0.8125rem] text-quiet"
       value={shown.digest}
-      onChange={({ target }) => wish({ digest: target.value as Preference['digest'] })}
+      onChange={({ target }) => set({ digest: target.value as Preference['digest'] })}
     >
       {digests.map(([value, name]) => (
         <option key={value} value={value}>

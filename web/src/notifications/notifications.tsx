@@ -6,7 +6,7 @@ import { Confirmation } from './confirmation.tsx'
 import { Grid } from './grid.tsx'
 import { browsersQuery, preferencesQuery } from './queries.ts'
 import { ThisBrowser } from './this-browser.tsx'
-import { useIsSaving } from './wish.ts'
+import { useIsSaving } from './use-preference.ts'
 
 export function Notifications() {
   const { data, error, refetch } = useQuery(preferencesQuery)

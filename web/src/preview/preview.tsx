@@ -7,16 +7,16 @@ import { sayAt } from '../ui/calls/send.ts'
 import { Section } from '../ui/page.tsx'
 import { useSettled } from '../ui/typing/settled.ts'
 import { RouteList } from './route-list.tsx'
-import { anyWish, callOf } from './wish.ts'
-import { WishFields } from './wish-fields.tsx'
+import { emptyDraft, callOf } from './draft.ts'
+import { DraftFields } from './draft-fields.tsx'
 
 export function Preview() {
-  const [wish, setWish] = useDraft(
+  const [draft, setDraft] = useDraft(
     'routing preview',
-    () => anyWish,
+    () => emptyDraft,
     ({ model }) => model === '',
   )
-  const call = useSettled(callOf(wish), 250)
+  const call = useSettled(callOf(draft), 250)
   const hasModel = call.model !== ''
   const {
     data: route,
@@ -43,7 +43,7 @@ export function Preview() {
           className="border border-line border-t-keyline bg-sheet px-4 py-4"
           onSubmit={(event) => event.preventDefault()}
         >
-          <WishFields wish={wish} onWish={setWish} at={at} />
+          <DraftFields draft={draft} onDraft={setDraft} at={at} />
         </form>
         <div aria-busy={isFetching} className="min-w-0">
           {!hasModel ? (

@@ -3,7 +3,7 @@ import { Copy } from '../ui/copy.tsx'
 import { perMillion, plural, usd } from '../ui/text/format.ts'
 import { Rows, Tag } from '../ui/page.tsx'
 import { Words } from '../ui/text/words.tsx'
-import type { Route } from './wish.ts'
+import type { Route } from './draft.ts'
 
 type Candidate = Route['candidates'][number]
 

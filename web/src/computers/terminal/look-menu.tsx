@@ -1,8 +1,8 @@
 import { Actions } from '../../ui/dialogs/menu.tsx'
-import { SIZES, useWish, wishFor } from './wish.ts'
+import { SIZES, useTerminalSettings, changeSettings } from './settings.ts'
 
 export function LookMenu({ onFind }: { onFind: () => void }) {
-  const { fontSize, screenReader } = useWish()
+  const { fontSize, screenReader } = useTerminalSettings()
   const at = SIZES.findIndex((one) => one === fontSize)
   const bigger = SIZES[at + 1]
   const smaller = SIZES[at - 1]
@@ -13,17 +13,17 @@ export function LookMenu({ onFind }: { onFind: () => void }) {
         { label: 'Find (Ctrl Shift F)', run: onFind },
         {
           label: 'Increase font size',
-          run: () => wishFor({ fontSize: bigger ?? fontSize }),
+          run: () => changeSettings({ fontSize: bigger ?? fontSize }),
           disabled: bigger === undefined,
         },
         {
           label: 'Decrease font size',
-          run: () => wishFor({ fontSize: smaller ?? fontSize }),
+          run: () => changeSettings({ fontSize: smaller ?? fontSize }),
           disabled: smaller === undefined,
         },
         {
           label: screenReader ? 'Turn off screen reader mode' : 'Turn on screen reader mode',
-          run: () => wishFor({ screenReader: !screenReader }),
+          run: () => changeSettings({ screenReader: !screenReader }),
         },
       ]}
     />

@@ -5,7 +5,7 @@ import { useScheme } from '../../ui/media.ts'
 import { TerminalConnection, type LineState } from './connection.ts'
 import { KeyBar } from './key-bar.tsx'
 import type { FromFrame, Look, ToFrame } from './messages.ts'
-import { useWish } from './wish.ts'
+import { useTerminalSettings } from './settings.ts'
 
 export interface Seat {
   find(words: string, back: boolean): void
@@ -33,7 +33,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
   const [state, setState] = useState<LineState>({ type: 'connecting' })
   const [control, setControl] = useState(false)
   const scheme = useScheme()
-  const { fontSize, screenReader } = useWish()
+  const { fontSize, screenReader } = useTerminalSettings()
   const look: Look = { scheme, fontSize, screenReader }
   const now = useRef({ ...told, look, control, shown })
   useEffect(() => {

@@ -24,12 +24,12 @@ interface Props {
   selection: Selection
   renaming: string | null
   actions: RowActions
-  onWish: (wish: ListCommand) => void
+  onCommand: (command: ListCommand) => void
   /** The previous folder's rows are shown while these load. */
   stale: boolean
 }
 
-export function FileList({ label, files, view, sort, onSort, selection, renaming, actions, onWish, stale }: Props) {
+export function FileList({ label, files, view, sort, onSort, selection, renaming, actions, onCommand, stale }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const width = useWidth(scroller)
   const columns = view === 'list' ? 1 : Math.max(1, Math.floor((width - 16) / TILE_WIDTH_PX))
@@ -56,8 +56,8 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     content,
     { count: files.length, columns, pitch: size, height: size - gap, gap },
     {
-      covers: (indices, adds, begins) => onWish({ is: 'mark', indices, adds, begins }),
-      nothing: () => onWish({ is: 'none' }),
+      covers: (indices, adds, begins) => onCommand({ is: 'mark', indices, adds, begins }),
+      nothing: () => onCommand({ is: 'none' }),
     },
   )
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -65,13 +65,13 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     if (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') return
     // Keys for controls in a row, such as its menu.
     if (event.target instanceof HTMLButtonElement && (event.key === 'Enter' || event.key === ' ')) return
-    const wish = commandOf(event, {
+    const command = commandOf(event, {
       columns,
       page: columns * Math.max(1, Math.floor((scroller.current?.clientHeight ?? size) / size) - 1),
     })
-    if (wish === null) return
+    if (command === null) return
     event.preventDefault()
-    onWish(wish)
+    onCommand(command)
   }
   const propsOf = (file: DriveFile, index: number) => ({
     file,

@@ -91,8 +91,8 @@ function zoom(to: Zoom): void {
     return
   }
   const now = svg.getBoundingClientRect().width / width
-  const wished = to === 'full' ? 1 : to === 'in' ? now * STEP : now / STEP
-  const scale = Math.min(NEAREST, Math.max(FARTHEST, wished))
+  const target = to === 'full' ? 1 : to === 'in' ? now * STEP : now / STEP
+  const scale = Math.min(NEAREST, Math.max(FARTHEST, target))
   Object.assign(svg.style, { width: `${width * scale}px`, maxWidth: 'none', maxHeight: 'none' })
 }
 

@@ -23,8 +23,8 @@ export function sane({ width, height }: Size): Size {
 }
 
 export function scaleFor(page: Size, zoom: Zoom, room: number): number {
-  const wished = zoom === 'width' ? Math.min(2 * PER_POINT, room / page.width) : zoom * PER_POINT
-  return Math.min(wished, LONGEST / page.width, LONGEST / page.height)
+  const wanted = zoom === 'width' ? Math.min(2 * PER_POINT, room / page.width) : zoom * PER_POINT
+  return Math.min(wanted, LONGEST / page.width, LONGEST / page.height)
 }
 
 /** Canvas pixels per CSS pixel: the screen's density, reduced to stay under the limit. */

@@ -4,7 +4,7 @@ import { typedNumber } from '../ui/text/typed-number.ts'
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
 export type Route = Awaited<ReturnType<(typeof uk)['ai_gateway']['routing_preview']>>
 
-export interface Wish {
+export interface RequestDraft {
   model: string
   models: string
   shape: NonNullable<Call['shape']>
@@ -23,7 +23,7 @@ export interface Wish {
   workspace: string
 }
 
-export const anyWish: Wish = {
+export const emptyDraft: RequestDraft = {
   model: '',
   models: '',
   shape: 'openai-chat',
@@ -52,29 +52,29 @@ const figure = (words: string): number | null => {
   return typed === '' ? null : typedNumber(typed)
 }
 
-export function callOf(wish: Wish): Call {
-  const [only, ignore, models] = [list(wish.only), list(wish.ignore), list(wish.models)]
-  const [prompt, completion] = [figure(wish.max_input_price), figure(wish.max_output_price)]
+export function callOf(draft: RequestDraft): Call {
+  const [only, ignore, models] = [list(draft.only), list(draft.ignore), list(draft.models)]
+  const [prompt, completion] = [figure(draft.max_input_price), figure(draft.max_output_price)]
   const provider = {
-    ...(wish.sort && { sort: wish.sort }),
+    ...(draft.sort && { sort: draft.sort }),
     ...(only.length > 0 && { only }),
     ...(ignore.length > 0 && { ignore }),
     ...((prompt !== null || completion !== null) && {
       max_price: { ...(prompt !== null && { prompt }), ...(completion !== null && { completion }) },
     }),
-    ...(wish.private && { data_collection: 'deny' }),
+    ...(draft.private && { data_collection: 'deny' }),
   }
   return {
-    model: wish.model.trim(),
+    model: draft.model.trim(),
     ...(models.length > 0 && { models }),
-    shape: wish.shape,
+    shape: draft.shape,
     ...(Object.keys(provider).length > 0 && { provider }),
-    input_tokens: figure(wish.input_tokens),
-    max_tokens: figure(wish.max_tokens),
-    tools: wish.tools,
-    images: wish.images,
-    seed: figure(wish.seed),
-    ...(wish.workspace && { workspace_id: wish.workspace }),
+    input_tokens: figure(draft.input_tokens),
+    max_tokens: figure(draft.max_tokens),
+    tools: draft.tools,
+    images: draft.images,
+    seed: figure(draft.seed),
+    ...(draft.workspace && { workspace_id: draft.workspace }),
   }
 }
 

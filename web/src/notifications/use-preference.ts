@@ -9,11 +9,11 @@ const mutationKey = ['notification-preferences']
 type Change = Partial<Pick<Preference, 'enabled' | 'digest'>>
 
 /** A checkbox of the grid, updated optimistically. If the server rejects the change, it is reverted with a message. */
-export function useWish(cell: Preference): { shown: Preference; wish: (change: Change) => void } {
+export function usePreference(cell: Preference): { shown: Preference; set: (change: Change) => void } {
   const { type, channel } = cell
-  const [wished, setWished] = useState<Change | null>(null)
-  const shown = { ...cell, ...wished }
-  if (wished && shown.enabled === cell.enabled && shown.digest === cell.digest) setWished(null)
+  const [pending, setPending] = useState<Change | null>(null)
+  const shown = { ...cell, ...pending }
+  if (pending && shown.enabled === cell.enabled && shown.digest === cell.digest) setPending(null)
   const { mutate } = useMutation({
     mutationKey,
     // In click order, so that the last click wins.
@@ -33,14 +33,14 @@ export function useWish(cell: Preference): { shown: Preference; wish: (change: C
           },
       ),
     onError: (error) => {
-      setWished(null)
+      setPending(null)
       say(sayError(error))
     },
   })
   return {
     shown,
-    wish(change) {
-      setWished(change)
+    set(change) {
+      setPending(change)
       mutate(change)
     },
   }

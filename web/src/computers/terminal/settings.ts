@@ -1,21 +1,21 @@
 /** Terminal settings of this device, kept in browser storage if available. */
 import { useSyncExternalStore } from 'react'
 
-export interface Wish {
+export interface TerminalSettings {
   fontSize: number
   screenReader: boolean
 }
 
-const KEPT = 'uk-terminal'
-const first: Wish = { fontSize: 14, screenReader: false }
+const NAME = 'uk-terminal'
+const first: TerminalSettings = { fontSize: 14, screenReader: false }
 export const SIZES = [11, 12, 13, 14, 16, 18, 22] as const
 
-let wish: Wish = read()
+let settings: TerminalSettings = read()
 const listeners = new Set<() => void>()
 
-function read(): Wish {
+function read(): TerminalSettings {
   try {
-    const stored = JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Partial<Wish>
+    const stored = JSON.parse(localStorage.getItem(NAME) ?? '{}') as Partial<TerminalSettings>
     return {
       fontSize: SIZES.find((one) => one === stored.fontSize) ?? first.fontSize,
       screenReader: stored.screenReader === true,
@@ -25,10 +25,10 @@ function read(): Wish {
   }
 }
 
-export function wishFor(change: Partial<Wish>): void {
-  wish = { ...wish, ...change }
+export function changeSettings(change: Partial<TerminalSettings>): void {
+  settings = { ...settings, ...change }
   try {
-    localStorage.setItem(KEPT, JSON.stringify(wish))
+    localStorage.setItem(NAME, JSON.stringify(settings))
   } catch {
     // Kept while the page is open.
   }
@@ -39,4 +39,4 @@ const subscribe = (listener: () => void): (() => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
-export const useWish = (): Wish => useSyncExternalStore(subscribe, () => wish)
+export const useTerminalSettings = (): TerminalSettings => useSyncExternalStore(subscribe, () => settings)

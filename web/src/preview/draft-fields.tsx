@@ -4,26 +4,26 @@ import { shapes } from '../shared/providers/words.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { ModelField } from '../shared/models/model-field.tsx'
-import { type Wish, newSeed } from './wish.ts'
+import { type RequestDraft, newSeed } from './draft.ts'
 
 interface Props {
-  wish: Wish
-  onWish: (wish: Wish) => void
+  draft: RequestDraft
+  onDraft: (draft: RequestDraft) => void
   at: (field: string) => string | null
 }
 
-export function WishFields({ wish, onWish, at }: Props) {
+export function DraftFields({ draft, onDraft, at }: Props) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
-  const set = (change: Partial<Wish>) => onWish({ ...wish, ...change })
+  const set = (change: Partial<RequestDraft>) => onDraft({ ...draft, ...change })
   return (
     <div className="space-y-5">
-      <ModelField value={wish.model} onValue={(model) => set({ model })} error={at('model')} />
+      <ModelField value={draft.model} onValue={(model) => set({ model })} error={at('model')} />
       <div className="grid grid-cols-2 gap-4">
         <TextField
           label="Input tokens"
           inputMode="numeric"
           placeholder="unknown"
-          value={wish.input_tokens}
+          value={draft.input_tokens}
           onValue={(input_tokens) => set({ input_tokens })}
           error={at('input_tokens')}
         />
@@ -31,7 +31,7 @@ export function WishFields({ wish, onWish, at }: Props) {
           label="Max. output tokens"
           inputMode="numeric"
           placeholder="model limit"
-          value={wish.max_tokens}
+          value={draft.max_tokens}
           onValue={(max_tokens) => set({ max_tokens })}
           error={at('max_tokens')}
         />
@@ -40,7 +40,7 @@ export function WishFields({ wish, onWish, at }: Props) {
         <SelectField
           label="Workspace"
           hint="Its spend caps and rules apply."
-          value={wish.workspace}
+          value={draft.workspace}
           onValue={(workspace) => set({ workspace })}
           options={[
             ['', 'Personal workspace'],
@@ -50,8 +50,8 @@ export function WishFields({ wish, onWish, at }: Props) {
         />
       )}
       <div className="flex flex-wrap gap-x-6 gap-y-2">
-        <CheckField label="Uses tools" checked={wish.tools} onChecked={(tools) => set({ tools })} />
-        <CheckField label="Includes images" checked={wish.images} onChecked={(images) => set({ images })} />
+        <CheckField label="Uses tools" checked={draft.tools} onChecked={(tools) => set({ tools })} />
+        <CheckField label="Includes images" checked={draft.images} onChecked={(images) => set({ images })} />
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2">
         <TextField
@@ -59,7 +59,7 @@ export function WishFields({ wish, onWish, at }: Props) {
           mono
           inputMode="numeric"
           placeholder="random"
-          value={wish.seed}
+          value={draft.seed}
           onValue={(seed) => set({ seed })}
           error={at('seed')}
         />
@@ -69,26 +69,34 @@ export function WishFields({ wish, onWish, at }: Props) {
       </div>
       <details>
         <summary className="w-fit text-sm text-quiet hover:text-ink">Routing options</summary>
-        <Preferences wish={wish} set={set} at={at} />
+        <Preferences draft={draft} set={set} at={at} />
       </details>
     </div>
   )
 }
 
 /** The options that OpenRouter-compatible clients send in `provider` and `models`, and the API format. */
-function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish>) => void; at: Props['at'] }) {
+function Preferences({
+  draft,
+  set,
+  at,
+}: {
+  draft: RequestDraft
+  set: (change: Partial<RequestDraft>) => void
+  at: Props['at']
+}) {
   return (
     <div className="mt-3 space-y-4 border-l-2 border-line pl-4">
       <SelectField
         label="API format"
-        value={wish.shape}
+        value={draft.shape}
         onValue={(shape) => set({ shape })}
         options={shapes}
         error={at('shape')}
       />
       <SelectField
         label="Sort by"
-        value={wish.sort}
+        value={draft.sort}
         onValue={(sort) => set({ sort })}
         options={[
           ['', 'server default'],
@@ -101,21 +109,21 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       <TextField
         label="Fallback models"
         mono
-        value={wish.models}
+        value={draft.models}
         onValue={(models) => set({ models })}
         error={at('models')}
       />
       <TextField
         label="Allowed providers"
         mono
-        value={wish.only}
+        value={draft.only}
         onValue={(only) => set({ only })}
         error={at('provider.only')}
       />
       <TextField
         label="Ignored providers"
         mono
-        value={wish.ignore}
+        value={draft.ignore}
         onValue={(ignore) => set({ ignore })}
         error={at('provider.ignore')}
       />
@@ -124,7 +132,7 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
           label="Max. input price"
           inputMode="decimal"
           placeholder="USD / million"
-          value={wish.max_input_price}
+          value={draft.max_input_price}
           onValue={(max_input_price) => set({ max_input_price })}
           error={at('provider.max_price')}
         />
@@ -132,13 +140,13 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
           label="Max. output price"
           inputMode="decimal"
           placeholder="USD / million"
-          value={wish.max_output_price}
+          value={draft.max_output_price}
           onValue={(max_output_price) => set({ max_output_price })}
         />
       </div>
       <CheckField
         label="Only providers that don’t train on requests"
-        checked={wish.private}
+        checked={draft.private}
         onChecked={(on) => set({ private: on })}
       />
     </div>

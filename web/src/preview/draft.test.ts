@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyWish, callOf } from './wish.ts'
+import { emptyDraft, callOf } from './draft.ts'
 
 test('empty fields are left out of the request', () => {
-  assert.deepEqual(callOf({ ...anyWish, model: ' gpt-4o ' }), {
+  assert.deepEqual(callOf({ ...emptyDraft, model: ' gpt-4o ' }), {
     model: 'gpt-4o',
     shape: 'openai-chat',
     input_tokens: null,
@@ -16,7 +16,7 @@ test('empty fields are left out of the request', () => {
 
 test('text is parsed as lists and numbers, and invalid numbers are sent for the server to reject', () => {
   const call = callOf({
-    ...anyWish,
+    ...emptyDraft,
     model: 'x',
     only: 'a, b',
     max_input_price: '2.5',
