@@ -14,9 +14,9 @@ const LONGEST_WORD: usize = 31
 const NAME_SETS: usize = 47104
 /** Where the names of each open object start in `NAMES`, by depth. */
 const FIRST_NAMES: usize = 51200
-/** Start and size of every name of the open objects: a stack of two numbers each. */
+/** A stack with the start and size of every name of the open objects. */
 const NAMES: usize = 53248
-/** Behind the text at least 64 bytes are zero, which end whatever is read. */
+/** At least 64 zero bytes follow the text, so every read ends. */
 const TEXT: usize = 65536
 
 const WINDOW: usize = 64
@@ -24,23 +24,23 @@ const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa
 
 const NESTING: i32 = 512
 const MOST_FIELDS: i32 = 32
-/** Names of one object that are compared with each other. A larger object needs a full check. */
+/** Names compared per object. A larger object needs a full check. */
 const MOST_NAMES: usize = 64
-/** Bytes of a name with letters outside ASCII that may still fold to a judged one. */
+/** Longest name with letters beyond ASCII that can fold to a judged name, in bytes. */
 const LONGEST_TWIN: usize = 64
 
-// Classes of bytes.
+// Byte classes.
 const SPACE: u32 = 1
 const DIGIT: u32 = 2
 const HEX: u32 = 4
-/** What words are spelled with, should it stand there as `\u00..`. */
+/** Characters of words, which could also be written as `\u00..`. */
 const LETTER: u32 = 8
 
-// What a word says: two sets of bits, and three more.
+// The bits of a word: two sets of subjects, and flags.
 const SUBJECTS: u32 = 0x3fff
-/** Behind the subjects of words: a number has an exponent. */
+/** Follows the subjects: a number has an exponent. */
 const EXPONENT: u32 = 1 << 14
-/** A name may equal a judged one without regard to case, or is set twice in its object. */
+/** A name may equal a judged one when ignoring case, or occurs twice in its object. */
 const TWIN: u32 = 1 << 15
 const AS_VALUE: u32 = 14
 const ITEM: u32 = 1 << 28
@@ -48,7 +48,7 @@ const DATA: u32 = 1 << 29
 const DATA_WITHIN: u32 = 1 << 30
 const JUDGED: u32 = 1 << 31
 
-// What may come next.
+// Expected next.
 const VALUE: i32 = 0
 const VALUE_OR_END: i32 = 1
 const NAME: i32 = 2
@@ -56,10 +56,10 @@ const NAME_OR_END: i32 = 3
 const COMMA_OR_END: i32 = 4
 
 let exponents: u32 = 0
-/** The last string equals a judged word without regard to case. */
+/** The last string equals a judged word when ignoring case. */
 let folded: bool = false
 
-/** How many fields the object has; -1: it is none, or `JSON.parse` has to say. */
+/** Returns the number of fields, or -1: not an object, or `JSON.parse` must decide. */
 export function scan(length: i32): i32 {
   exponents = 0
   folded = false
@@ -70,21 +70,21 @@ export function scan(length: i32): i32 {
   const quotes = i8x16.splat(0x22)
   const backslashes = i8x16.splat(0x5c)
   const spaces = i8x16.splat(0x20)
-  // Of the 64 bytes from here on, which a string was last looked for in, a bit each: what ends a string, backslashes, what
-  // is escaped and is none of the seven letters and signs that may be.
+  // One bit per byte of the last 64 searched: string ends, backslashes, and escaped bytes other than the seven simple
+  // escapes.
   let base: usize = 0
   let ends: u64 = 0
   let slashes: u64 = 0
   let odd: u64 = 0
-  /** The byte behind them is escaped. */
+  /** The byte after them is escaped. */
   let carried: u64 = 0
   let fields: i32 = 0
   let seen: u32 = 0
   let holds: u32 = 0
-  // Of the element of a list at the top.
+  // Of the current element of a top-level array.
   let item = false
   let otherItem = false
-  /** Depth of the data that no word counts in. */
+  /** Depth of the data in which no word counts. */
   let data = NESTING
   let next = VALUE
   let depth: i32 = -1
@@ -126,7 +126,7 @@ export function scan(length: i32): i32 {
           )
           odd = 0
           if ((slashes | carried) != 0) {
-            // Of a row of backslashes each second one is escaped, and what follows where their number is odd.
+            // In a run of backslashes, every second one is escaped, and the next byte if their number is odd.
             const may = slashes & ~carried
             const codes = (((may << 1) | ODD_BITS) - may) ^ ODD_BITS
             const behind = codes ^ (slashes | carried)
@@ -139,7 +139,7 @@ export function scan(length: i32): i32 {
         const found = ends & rest
         const before = found == 0 ? rest : rest & (found - 1)
         escaped |= slashes & before
-        // `\\u` and what is wrong.
+        // `\\u` and invalid escapes.
         for (let marks = odd & before; marks != 0; marks &= marks - 1) {
           const mark = base + <usize>ctz(marks)
           if (load<u8>(mark) != 0x75 || !isHex(mark + 1)) return -1
@@ -265,7 +265,7 @@ function maskOf(a: v128, b: v128, c: v128, d: v128): u64 {
   )
 }
 
-/** What may follow a backslash, but `u`: a bit each for the high halves 2, 5, 6 and 7 of these bytes, by their low halves. */
+/** Simple escapes: for each low half of a byte, one bit each for the high halves 2, 5, 6 and 7. */
 // @ts-ignore: an annotation of AssemblyScript
 @inline
 function isEscaped(bytes: v128): v128 {
@@ -287,7 +287,7 @@ function behindSpace(at: usize): usize {
   return at
 }
 
-/** Words by length, first and last letter: one number tells of most strings that they are none. */
+/** Words by length, first and last letter. One look-up excludes most strings. */
 // @ts-ignore: an annotation of AssemblyScript
 @inline
 function wordAt(start: usize, size: usize): u32 {
@@ -297,7 +297,7 @@ function wordAt(start: usize, size: usize): u32 {
   return slot == 0 ? 0 : wordIn(slot, start, size)
 }
 
-/** The bits of the word, among those of one slot, that stands there. */
+/** The bits of the matching word in a slot. */
 function wordIn(slot: u32, start: usize, size: usize): u32 {
   for (let place = slot; place != 0; ) {
     const word = WORDS + <usize>place * WORD_BYTES
@@ -322,7 +322,7 @@ function lower(byte: u32): u32 {
   return byte - 0x41 < 26 ? byte | 0x20 : byte
 }
 
-/** Whether a name that is short enough to be judged has a byte outside ASCII: U+017F and U+212A fold to ASCII letters. */
+/** Whether a short name has a byte beyond ASCII: U+017F and U+212A fold to ASCII letters. */
 // @ts-ignore: an annotation of AssemblyScript
 @inline
 function hasHigh(start: usize, size: usize): bool {
@@ -336,7 +336,7 @@ function hasHigh(start: usize, size: usize): bool {
   return high << (64 - size) != 0
 }
 
-/** A number below 64; most names of one object have different ones. */
+/** A hash below 64. */
 // @ts-ignore: an annotation of AssemblyScript
 @inline
 function hashOf(start: usize, size: usize): u64 {
@@ -346,7 +346,7 @@ function hashOf(start: usize, size: usize): u64 {
   return <u64>((first * 5 + middle * 11 + last * 23 + <u32>size * 7) & 63)
 }
 
-/** Whether this name is one of those from `first` to `top`. */
+/** Whether the name is among those from `first` to `top`. */
 function isAmong(first: usize, top: usize, start: usize, size: usize): bool {
   for (let name = first; name < top; name += 8) {
     if (<usize>load<u32>(name, 4) != size) continue
@@ -379,16 +379,16 @@ function digitOf(at: usize): u32 {
   return digit <= 0x39 ? digit - 0x30 : (digit | 0x20) - 0x57
 }
 
-/** 0: there is no number, true, false or null. */
+/** 0: not a number, true, false or null. */
 function behindScalar(at: usize): usize {
   const four = load<u32>(at)
-  // `true`, `null` and the beginning of `false`, as a machine with the low byte first reads them.
+  // `true`, `null` and the start of `false`, little-endian.
   if (four == 0x65757274 || four == 0x6c6c756e) return at + 4
   if (four == 0x736c6166) return load<u8>(at + 4) == 0x65 ? at + 5 : 0
   if (load<u8>(at) == 0x2d) at++
   const start = at
   at = behindDigits(at)
-  // No zero stands before other digits.
+  // No leading zeros.
   if (at == 0 || (load<u8>(start) == 0x30 && at > start + 1)) return 0
   if (load<u8>(at) == 0x2e) {
     at = behindDigits(at + 1)

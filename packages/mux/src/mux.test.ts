@@ -41,7 +41,7 @@ async function readAll(stream: Stream, pauses: readonly number[]): Promise<Buffe
   return Buffer.concat(parts)
 }
 
-test('bytes arrive whole and in order, both ways, on several streams, however they are read and carried', async () => {
+test('bytes arrive complete and in order, both ways, on several streams, with any reader and pipe', async () => {
   const one = fc.record({
     up: fc.nat(300_000),
     down: fc.nat(300_000),
@@ -85,7 +85,7 @@ test('bytes arrive whole and in order, both ways, on several streams, however th
   )
 })
 
-test('who does not read holds up its own stream and no other, and the writer keeps one write', async () => {
+test('a reader that stops blocks only its own stream, and its writer has one pending write', async () => {
   const link = heldLink({
     async daemon({ input }, stream) {
       let written = 0
@@ -108,7 +108,7 @@ test('who does not read holds up its own stream and no other, and the writer kee
   assert.equal(link.daemon.streams, 0)
 })
 
-test('small things leave before the bulk of others, and bulk waits while the pipe is full', async () => {
+test('small messages are sent before bulk data, which waits while the pipe is full', async () => {
   const link = heldLink({
     async daemon(_asked, stream) {
       for await (const item of stream) if (item.type === 'finished') break
@@ -179,7 +179,7 @@ test('when the link is lost, pending calls on both ends fail', async () => {
   assert.throws(() => link.server.open(probe), LinkLost)
 })
 
-test('a stream joined to another behaves as one, and says which of its links broke', async () => {
+test('joined streams behave as one, and report which of their links broke', async () => {
   const far = heldLink({
     async daemon({ input }, stream) {
       const { fail } = input as { fail?: boolean }

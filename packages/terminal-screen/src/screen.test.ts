@@ -17,13 +17,13 @@ function terminal(cols = COLS, rows = ROWS): Terminal {
 const feed = (to: Terminal, bytes: Uint8Array | string): void =>
   coreOf(to)._inputHandler.parse(typeof bytes === 'string' ? Buffer.from(bytes) : bytes)
 
-/** A word of attributes without what the colour before left in bits that are not looked at. */
+/** Attributes without unused bits left by an earlier color. */
 const shown = (word: number): number => {
   const mode = word & 0x3000000
   return (mode === 0x3000000 ? word : word & (mode === 0 ? ~0x3ffffff : ~0xffff00)) >>> 0
 }
 
-/** All that can be seen of a terminal, cell by cell, and its modes. */
+/** All visible cells of a terminal, and its modes. */
 function seen(of: Terminal): unknown {
   const core = coreOf(of)
   const cell = newCell(of)
@@ -34,7 +34,7 @@ function seen(of: Terminal): unknown {
         line.loadCell(x, cell)
         const extended = (cell.bg >> 28) & 1 ? cell.extended : undefined
         const link = extended?.urlId ? core._oscLinkService.getLinkData(extended.urlId)?.uri : ''
-        // xterm.js forgets the style of an underline that DECRC brings back.
+        // xterm.js loses the underline style restored by DECRC.
         const style = ((extended?._ext ?? 0) >> 26) & 7 || 1
         const underline = (cell.fg >> 28) & 1 ? `${style},${(extended?._ext ?? 0) & 0x3ffffff}` : ''
         return `${cell.getChars()}|${cell.getWidth()}|${shown(cell.fg)}|${shown(cell.bg & ~(1 << 28))}|${underline}|${link}`
@@ -61,7 +61,7 @@ const take = (to: Terminal, part: Part): void => {
   else resize(to, part.cols, part.rows)
 }
 
-/** The terminal of somebody who got a snapshot after `stream`, and one that saw it all. */
+/** A terminal that got a snapshot after `stream`, and one that read the whole stream. */
 async function both(stream: Part[]): Promise<[whole: Terminal, joined: Terminal]> {
   const screen = new Screen({ cols: COLS, rows: ROWS }, 0)
   const whole = terminal()
@@ -77,7 +77,7 @@ async function both(stream: Part[]): Promise<[whole: Terminal, joined: Terminal]
   return [whole, joined]
 }
 
-/** A kilobyte of what programs send: it shows state that no cell shows. */
+/** A kilobyte of typical output, which reveals state that isn't in cells. */
 const more =
   `Z\x1b[1;1HQ\tT\r\n${'lorem ipsum dolor '.repeat(8)}\x1b8R\x1b[7;1H\n\n\nqqq\x1b[K` +
   `\x1b[2;3HB\x1bM\x1bM\x1b[L\x1b[5P\x1b[mplain\x1b[?1049lback\x1b[9;39Hwide 日本\x1b[3Sx\x0eq\x0fq\x1b[2Jend${'.'.repeat(600)}`
@@ -123,7 +123,7 @@ const states: Record<string, string> = {
 }
 
 for (const [name, stream] of Object.entries(states))
-  test(`a snapshot has ${name}`, async () => {
+  test(`a snapshot restores ${name}`, async () => {
     const [whole, joined] = await both([Buffer.from(stream)])
     assert.deepEqual(seen(joined), seen(whole))
     const after =
@@ -135,7 +135,7 @@ for (const [name, stream] of Object.entries(states))
     }
   })
 
-test('a character cut in two, and an escape cut anywhere, are whole for who joins in between', async () => {
+test('a character or escape sequence cut anywhere is completed for a viewer who joins in between', async () => {
   const stream = Buffer.from(
     'a日\x1b[1;38;2;10;20;30m本\x1b]8;;https://example.org/\x1b\\語\x1b]8;;\x07\x1bPq\x1b\\\x1b[\n5Cé',
   )
@@ -201,18 +201,18 @@ const piece = fc.oneof(
 const RUNS = process.env['UKIYO_SCREEN_RUNS']
 
 const size = fc.record({ cols: fc.integer({ min: 5, max: 60 }), rows: fc.integer({ min: 2, max: 20 }) })
-/** What outlives a change of size in ways of its own: tab stops, and the alternate screen, which programs draw anew. */
+/** Handled differently on resize: tab stops, and the alternate screen, which programs redraw. */
 const minds = (text: string): boolean => text === '\x1bH' || /^.\[(.*g|\?104[79].)$/.test(text)
-/** Runs of bytes, now and then with another size between them. */
+/** Bytes, with occasional resizes. */
 const parts: fc.Arbitrary<Part[]> = fc
   .array(fc.oneof({ weight: 30, arbitrary: piece }, { weight: 1, arbitrary: size }), { maxLength: 120, size: 'max' })
   .map((pieces) => {
     const bytes = pieces.map((one) => (typeof one === 'string' ? Buffer.from(one) : one))
-    // A window that grows finds the tab stops of a wider one that it was; who joined in between never had them.
+    // A window that grows back finds its old tab stops, which a viewer who joined in between never had.
     return bytes.every(Buffer.isBuffer) ? bytes : bytes.filter((one) => !Buffer.isBuffer(one) || !minds(one.toString()))
   })
 
-/** Both sides of the byte at `where`, of all bytes. */
+/** Cuts at the fraction `where` of all bytes. */
 function cut(stream: readonly Part[], where: number): [before: Part[], after: Part[]] {
   const lengths = stream.map((part) => (Buffer.isBuffer(part) ? part.length : 0))
   let left = Math.floor(lengths.reduce((sum, length) => sum + length, 0) * where)
@@ -229,22 +229,22 @@ function cut(stream: readonly Part[], where: number): [before: Part[], after: Pa
   return [before, []]
 }
 
-test('a snapshot at any place of any stream is the screen of who saw it all, then and a kilobyte later', async () => {
+test('a snapshot at any position of any stream equals the whole stream, then and a kilobyte later', async () => {
   await fc.assert(
     fc.asyncProperty(parts, fc.double({ min: 0, max: 1, noNaN: true }), async (stream, where) => {
       const [before, after] = cut(stream, where)
       const [whole, joined] = await both(before)
-      // A cursor that waits behind a last cell from which what it wrote was scrolled away can be put there by nothing.
+      // No sequence can place a cursor after a last cell whose content was scrolled away.
       fc.pre(!waitsBehindBlank(whole))
       assert.deepEqual(seen(joined), seen(whole))
-      // A program draws anew when its size changes; what xterm.js makes of the old lines hangs on sizes long ago.
+      // Programs redraw on resize. How xterm.js rewraps old lines depends on all earlier sizes.
       for (const part of [...after.filter(Buffer.isBuffer), Buffer.from(more)]) {
         take(whole, part)
         take(joined, part)
         assert.deepEqual(seen(joined), seen(whole), 'later')
       }
     }),
-    // The same streams each time, unless one asks for more.
+    // The same streams each time, unless more are requested.
     RUNS === undefined ? { numRuns: 200, seed: 1 } : { numRuns: Number(RUNS) },
   )
 })
