@@ -1,4 +1,3 @@
-/** The hello messages of server and daemon. */
 import { z } from 'zod'
 import { CAPABILITIES } from '#core/scopes.ts'
 import { Violation } from '#packages/mux/frames.ts'
@@ -9,7 +8,6 @@ import { shorten } from '#core/text/shorten.ts'
 export const PROTOCOL = 2
 export const OLDEST_PROTOCOL = 1
 
-/** The longest accepted `wait_ms`. */
 export const LONGEST_UPDATE_WAIT_MS = 3_600_000
 
 const line = plain(255)
@@ -25,7 +23,6 @@ export const DaemonHello = z.object({
   /** Change at each start of the machine or its keeper: earlier terminals and commands no longer exist then. */
   boot_id: line.nullable(),
   keeper_id: line.nullable(),
-  /** The capabilities the machine's owner granted. */
   allows: z.array(z.enum(CAPABILITIES)).max(CAPABILITIES.length),
   /** The installed release, as the SHA-256 of its manifest. Null: no updates. */
   release: sha256.nullable().default(null),
@@ -37,7 +34,6 @@ export const DaemonHello = z.object({
 })
 export type DaemonHello = z.infer<typeof DaemonHello>
 
-/** The server's hello, sent in response. */
 export const ServerHello = z.object({
   protocol: z.number().int().min(1),
   server_version: line,
@@ -50,14 +46,12 @@ export const ServerHello = z.object({
       version: line,
       sha256: line,
       size: z.number().int(),
-      /** The delay before the download, different for each machine. */
       wait_ms: z.number().int().min(0).max(LONGEST_UPDATE_WAIT_MS).default(0),
     })
     .nullable(),
 })
 export type ServerHello = z.infer<typeof ServerHello>
 
-/** Throws `Violation`. */
 export function readHello<T>(schema: z.ZodType<T>, hello: unknown): T {
   const { data, error } = schema.safeParse(hello)
   if (error) throw new Violation(shorten(`HELLO: ${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}`, 120))

@@ -227,7 +227,6 @@ export const operations = {
     z.object({ path, offset, length: z.number().int().min(0).nullable(), archive: z.enum(['zip', 'tar']).nullable() }),
     z.object({ bytes: offset }),
   ),
-  /** Returns the number of bytes received of an upload. */
   'fs.upload_offset': operation('fs_write', z.object({ path, key }), z.object({ offset })),
   /**
    * Removes the partial file of an upload. Rejected with `concurrency_limited` while it is being written. Missing

@@ -38,7 +38,6 @@ export async function detach(folder: string, words: readonly string[]): Promise<
 
 const MOST_WORDS = 2_000
 
-/** Returns the end of the daemon's log, without timestamps and the `uk:` prefix of errors. */
 function lastWords(log: number, from: number): string {
   const bytes = Buffer.alloc(MOST_WORDS)
   const start = Math.max(from, fstatSync(log).size - MOST_WORDS)
@@ -47,7 +46,6 @@ function lastWords(log: number, from: number): string {
     .split('\n')
     .filter((line) => /^\S/.test(line))
   const begins = lines.findLastIndex((line) => line.startsWith('uk: '))
-  // An error and the hint below it.
   const last = begins < 0 ? lines.slice(-1) : lines.slice(begins, begins + 2)
   return last.map((line) => line.replace(/^uk: |^\d{4}-\S+Z /, '')).join(' ')
 }

@@ -19,9 +19,7 @@ const PROGRAM = [
   'LD_LIBRARY_PATH',
   'DYLD_.*',
 ]
-/** Select and configure graphics cards. */
 const CARD = ['OLLAMA_.*', 'GGML_.*', 'CUDA_.*', 'NVIDIA_.*', 'HIP_.*', 'HSA_.*', 'ROCR_.*', 'GPU_.*', 'VK_.*']
-/** Configure access to the network and package registries. */
 const NETWORK = ['[A-Za-z]+_(proxy|PROXY)', 'SSL_CERT_(FILE|DIR)', 'NODE_(EXTRA_CA_CERTS|USE_ENV_PROXY)']
 const REGISTRY = ['npm_config_(registry|cache|proxy|https_proxy|noproxy|cafile)', 'XDG_.*_HOME']
 
@@ -36,10 +34,7 @@ const only =
     )
   }
 
-/** For commands and terminals of the daemon's own account. */
 export const forLogin = only(LOGIN)
-/** For commands and terminals of other accounts. */
 export const forAnother = only(['PATH', 'LANG', 'LC_.*', 'TZ'])
 export const forKeeper = only(PROGRAM)
-/** For engines and their installers. */
 export const forEngine = only([...PROGRAM, ...CARD, ...NETWORK, ...REGISTRY])

@@ -14,27 +14,22 @@ const LONGEST_WAIT_MS = 15_000
 /** A link that stayed open this long resets the retry delay. */
 const GOOD_MS = 10_000
 const HANDSHAKE_MS = 10_000
-/** From the handshake to the server's HELLO. */
 const HELLO_MS = 15_000
 /** How often a waiting daemon checks for a changed network address. */
 const LOOK_MS = 500
 
 export interface LinkParts {
   url: string
-  /** Tried in order, the most likely first. */
   credentials(): Promise<readonly string[]>
   hello(): DaemonHello
   answer: MuxOptions['answer']
   onFault(error: unknown): void
-  /** Receives lines to print for people. */
   say(line: string): void
   linked?(greeting: ServerHello): void
   /** The server closed a working link because the computer was deleted. */
   deleted?(): Promise<void>
   beat?: Beat
-  /** The server's Unix socket. Called before each attempt. */
   socketPath?: () => string
-  /** The longest delay between two attempts. */
   longestWaitMs?: number
   signal: AbortSignal
 }
@@ -187,7 +182,7 @@ function linkBy(
 
 /**
  * Masks protect plain-HTTP proxies from chosen bytes (RFC 6455, 10.3), but cost four times as much as the rest of
- * sending. TLS and loopback connections have no such proxy, so their mask is zero.
+ * sending. Over TLS and loopback the mask is zero.
  */
 const needsMask = (url: string): boolean => {
   const { protocol, hostname } = new URL(url)
@@ -230,7 +225,6 @@ function watchClock(mux: Mux): void {
   }, CLOCK_MS).unref()
 }
 
-/** Waits `ms`, or until this machine's network addresses change. */
 async function waitForNetwork(ms: number, signal: AbortSignal): Promise<void> {
   const before = addresses()
   const until = performance.now() + ms

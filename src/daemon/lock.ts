@@ -13,9 +13,7 @@ export type Step =
   | { do: 'remove'; path: string }
 
 export interface Files {
-  /** Null if the file doesn't exist. */
   read(path: string): string | null
-  /** False if the target exists. */
   link(from: string, to: string): boolean
   move(from: string, to: string): void
   remove(path: string): void
@@ -23,10 +21,9 @@ export interface Files {
 
 /**
  * Takes the lock `file` using the prepared file `fresh`. Fails while a live process holds it. A stale lock is never
- * deleted directly, since a live process may have replaced it by then. Instead the next holder is named in a
- * successor file of the dead holder, which can only be created once. This forms one chain; its last entry holds the
- * lock and cleans up: it moves its name into `file`, then removes the chain. A process that read `file` earlier and
- * found a free successor re-reads `file` and sees the new holder.
+ * deleted directly, since a live process may have replaced it. Instead the next holder is named in a successor file
+ * of the dead one, which can only be created once. The last entry of this chain holds the lock, moves its name into
+ * `file` and removes the chain. A process that read `file` earlier re-reads it and sees the new holder.
  */
 export function* lockSteps(
   file: string,
@@ -89,7 +86,6 @@ export function isHeld(file: string): boolean {
   return holder !== null && lives(holder)
 }
 
-/** The pid of the holder, for messages. */
 export const holderOf = (file: string): string => onDisk.read(file)?.split(' ')[0] ?? '?'
 
 /** Pid, start time in clock ticks since boot, and boot ID; the last two only where the system reports them. */

@@ -1,4 +1,3 @@
-/** Lists listening ports of this computer and connects to them. */
 import { execFile } from 'node:child_process'
 import { readFile, readdir, readlink } from 'node:fs/promises'
 import { type Socket, connect } from 'node:net'

@@ -1,4 +1,3 @@
-/** Fields shared by requests and responses. */
 import { z } from 'zod'
 
 /** Bytes from the start of a channel. */

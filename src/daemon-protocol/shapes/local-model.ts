@@ -6,7 +6,6 @@ export const MOST_MODELS = 200
 
 export const engineName = z.enum(['llama', 'sherpa', 'ollama'])
 
-/** A model on a computer, as its daemon reports it. */
 const LocalModel = z.object({
   name: plain(200).min(1),
   engine: engineName,

@@ -1,4 +1,3 @@
-/** The error of an END without output. */
 import { type Code, Refusal } from '#core/errors.ts'
 import { shorten } from '#core/text/shorten.ts'
 
@@ -37,7 +36,6 @@ export const SAID: ReadonlySet<string> = new Set<Code>([
 
 const LONGEST_TEXT = 1_000
 const LONGEST_PARAM = 200
-/** The size limit of the details' JSON in bytes. */
 const LARGEST_DETAILS = 4_096
 
 /** Serializes a refusal. Other errors reveal nothing. */

@@ -13,7 +13,6 @@ export const Terminal = z.object({
   ended_at: time.nullable(),
 })
 
-/** Events to and from a terminal's viewer, in addition to bytes. */
 export const ViewerEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('input'),

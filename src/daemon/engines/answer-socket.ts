@@ -1,4 +1,3 @@
-/** HTTP over the Unix socket of an engine process. */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 
 const MOST_BODY = 64 * 1024 * 1024

@@ -1,4 +1,3 @@
-/** Runs an engine process: the engine's name, then its arguments. */
 export async function runEngine([engine, ...words]: readonly string[]): Promise<void> {
   if (engine === 'llama') return (await import('./llama/child.ts')).runLlama(words)
   if (engine === 'sherpa') return (await import('./sherpa/child.ts')).runSherpa(words)

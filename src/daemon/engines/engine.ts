@@ -11,19 +11,15 @@ export type Gpu = 'auto' | 'off'
 /** The default context of llama.cpp models, in tokens. */
 export const DEFAULT_CONTEXT = 8_192
 
-/** OpenAI's JSON or server-sent events. */
 export interface Answer {
   status: number
-  /** `application/json` or `text/event-stream`. */
   type: string
   body: AsyncIterable<Uint8Array>
 }
 
 export interface Call {
-  /** The engine's name for the model. */
   model: string
   path: Input<'engine.call'>['path']
-  /** OpenAI's JSON. */
   body: Buffer
   signal: AbortSignal
 }
@@ -33,7 +29,6 @@ export type Phase = z.output<typeof InstallProgress>['phase']
 /** Bytes completed of `total`; 0 if unknown. */
 export type Progress = (phase: Phase, completed: number, total: number) => void
 
-/** A program on this computer that runs models. */
 export interface Engine {
   readonly name: EngineName
   row(): Promise<EngineRow>

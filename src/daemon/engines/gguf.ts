@@ -10,7 +10,6 @@ export interface GgufHead {
   name: string | null
   context_length: number | null
   quantization: string | null
-  /** Whether it includes a chat template. */
   chat: boolean
 }
 
@@ -108,7 +107,6 @@ function refuseBroken(why: string): never {
   return refuse('invalid_parameter', { param: 'source', message: `This model file can’t be loaded: ${why}.` })
 }
 
-/** Reads the file forward in chunks. */
 class Reader {
   readonly #file: FileHandle
   readonly #size: number
@@ -138,12 +136,10 @@ class Reader {
   skip(length: number): void {
     if (this.at + length > Math.min(this.#size, MOST_HEAD)) refuseBroken('its header extends past the end of the file')
     this.at += length
-    // Past the chunk: the next read starts there.
     if (this.at > this.#from + this.#piece.length) this.#piece = this.#piece.subarray(0, 0)
     if (this.#piece.length === 0) this.#from = this.at
   }
 
-  /** A u64 that fits into a number. */
   async count(): Promise<number> {
     const value = (await this.bytes(8)).readBigUInt64LE()
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) refuseBroken('a number in its header is out of range')
@@ -179,7 +175,6 @@ class Reader {
     return null
   }
 
-  /** The end of the next tensor's data, relative to the data section. */
   async tensorEnd(): Promise<number> {
     await this.string()
     const dimensions = (await this.bytes(4)).readUInt32LE()

@@ -1,4 +1,3 @@
-/** The program of engine processes; see `child.ts`. */
 import { runEngine } from './child.ts'
 
 await runEngine(process.argv.slice(2))

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { Refusal } from '#core/errors.ts'
 import { forEngine } from '../environment.ts'
 
-/** Returns `place` if its `node_modules` contains `file`, else null. */
 export const installedIn = (place: string, file: string): Promise<string | null> =>
   access(join(place, 'node_modules', file)).then(
     () => place,
@@ -68,7 +67,5 @@ function npm(label: string, cwd: string, args: readonly string[], signal: AbortS
 function endGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid!, 'SIGKILL')
-  } catch {
-    // Already exited.
-  }
+  } catch {}
 }

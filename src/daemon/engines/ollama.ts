@@ -26,7 +26,6 @@ const Running = z.object({
   models: z.array(z.object({ name: z.string(), context_length: z.number().int().positive().nullish() })),
 })
 const Shown = z.object({
-  /** One name and value per line. */
   parameters: z.string().nullish(),
   model_info: z.record(z.string(), z.unknown()).nullish(),
   capabilities: z.array(z.string()).nullish(),
@@ -39,22 +38,16 @@ const Pulled = z.object({
   completed: z.number().optional(),
 })
 
-/** Size limit of responses about models. */
 const MOST_ANSWER = 8 * 1024 * 1024
 /** Verifying a large model sends no output. */
 const PULL_SILENT_MS = 600_000
-/**
- * The context of models that request no larger one: the minimum of ollama's docs/faq.md, regardless of training
- * with.
- */
+/** The context of models that request none: the minimum of ollama's docs/faq.md. */
 const DEFAULT_CONTEXT = 4_096
 /** Hardly any text averages more. */
 const BYTES_PER_TOKEN = 8
 
 interface Facts {
-  /** Context in training, in tokens. */
   trained: number | null
-  /** Context requested by its parameters, in tokens. */
   asks: number | null
   embeds: boolean
 }
@@ -62,12 +55,9 @@ interface Facts {
 export class OllamaEngine implements Engine {
   readonly name = 'ollama'
   readonly #origin: URL
-  /** The server's default context, in tokens. */
   readonly #context: number
   readonly #facts = new Map<string, Facts>()
-  /** Context of each model when last loaded, in tokens. */
   readonly #loadedWith = new Map<string, number>()
-  /** Context last reported for each model name, in tokens. */
   readonly #served = new Map<string, number>()
 
   /** `origin`: such as `http://127.0.0.1:11434`. `context`: `OLLAMA_CONTEXT_LENGTH` of the server, if set. */
@@ -86,7 +76,6 @@ export class OllamaEngine implements Engine {
     }
   }
 
-  /** Starts `ollama serve` if the program is installed. */
   async start(_: Progress, signal: AbortSignal): Promise<void> {
     if ((await this.row()).status === 'running') return
     const child = spawn('ollama', ['serve'], {
@@ -155,7 +144,6 @@ export class OllamaEngine implements Engine {
     await this.#ask(z.unknown(), 'DELETE', '/api/delete', { model })
   }
 
-  /** Pulls a model from Ollama's library. An interrupted pull resumes. */
   async pull(model: string, progress: Progress, signal: AbortSignal): Promise<ModelRow> {
     progress('resolving', 0, 0)
     const layers: Layers = new Map()
@@ -284,7 +272,6 @@ const summed = (layers: Layers): { completed: number; total: number } =>
     total: 0,
   })
 
-/** The number of bytes of all texts in a request. */
 function textBytes(part: unknown): number {
   if (typeof part === 'string') return part.startsWith('data:') ? 0 : Buffer.byteLength(part)
   if (typeof part !== 'object' || part === null) return 0

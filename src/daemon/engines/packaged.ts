@@ -3,10 +3,8 @@ import { refuse } from '#core/errors.ts'
 import type { EngineName, EngineRow, Progress } from './engine.ts'
 import { EngineProcess } from './process.ts'
 
-/** An engine distributed as npm packages. */
 export interface Packages {
   name: EngineName
-  /** The display name. */
   label: string
   version: string
   /** The folder below `folder` with `node_modules`, or null if not installed. */
@@ -15,9 +13,7 @@ export interface Packages {
 }
 
 export interface PackagedOptions {
-  /** The folder where the engine is installed. */
   folder: string
-  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
   /** The process's arguments after the engine's name: the socket to listen on and the location of the packages. */
   words(socket: string, place: string): readonly string[]
@@ -47,7 +43,6 @@ export class PackagedEngine {
     return { name, status, version: existing ? version : null, reason: this.process.reason }
   }
 
-  /** Installs the engine if needed. */
   async start(progress: Progress, signal: AbortSignal): Promise<void> {
     this.#installing = true
     try {

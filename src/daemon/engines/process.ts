@@ -13,7 +13,6 @@ import type { EngineRow } from './engine.ts'
 const START_MS = 60_000
 /** The time from a broken connection to the exit of its process. */
 const END_MS = 2_000
-/** The prefix of a running engine's folder, and the file in it that names the daemon. */
 const ROOM = 'uk-engine-'
 const HOLDER = 'holder'
 
@@ -23,9 +22,7 @@ interface Running {
 }
 
 export interface ProcessOptions {
-  /** The display name. */
   label: string
-  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
   /** The program's arguments. Throws `engine_not_ready` if not installed. */
   words(socket: string): Promise<readonly string[]>
@@ -47,7 +44,6 @@ export class EngineProcess implements AsyncDisposable {
     return this.#running ? 'running' : this.#reason === null ? null : 'failed'
   }
 
-  /** Why the engine isn't running. */
   get reason(): string | null {
     return this.#reason
   }
@@ -134,8 +130,8 @@ export class EngineProcess implements AsyncDisposable {
   }
 
   /**
-   * Sends a request. One with a body starts the engine if needed and is retried once if the engine exited before
-   * answering, as it may between two calls. Throws `engine_not_ready` if the retry fails too.
+   * Sends a request. One with a body starts the engine if needed and is retried once if the engine exits before
+   * answering. Throws `engine_not_ready`.
    */
   async ask(
     path: string,
@@ -189,7 +185,6 @@ const ends = (child: ChildProcess): Promise<boolean> =>
     })
   })
 
-/** The program of engine processes if the daemon isn't bundled. */
 export const ownProgram = (): readonly string[] => [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
@@ -208,7 +203,7 @@ export async function* wholeAnswer(response: IncomingMessage, signal: AbortSigna
 
 /**
  * Removes folders left by killed daemons of this user. The temporary folder is sticky, so no other user can replace
- * ours with another folder or a link.
+ * ours.
  */
 export async function sweepRooms(folder: string = tmpdir()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {

@@ -13,7 +13,6 @@ export const KeptEngines = z
   .partial()
 export type KeptEngines = z.infer<typeof KeptEngines>
 
-/** Maps settings to flags of `uk computer run`. */
 export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; takes: string }>> = {
   context: { flag: 'engine_context', takes: 'a number of tokens, 256 or more' },
   gpu: { flag: 'engine_gpu', takes: '`auto` or `off`' },
@@ -38,7 +37,6 @@ export const keptSettings = ({ context, gpu, ollama, fetch_allow, folder }: Kept
 
 const PORT = 11_434
 
-/** Parses an Ollama address without a path. */
 export function ollamaAt(words = ''): string {
   const address = words.trim()
   const url = URL.parse(/^https?:\/\//.test(address) ? address : `http://${address}`)

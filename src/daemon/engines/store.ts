@@ -8,7 +8,6 @@ import { readGguf } from './gguf.ts'
 import type { SpeechModel } from './speech-model/model-files.ts'
 import { isArchive, unpackSpeechModel } from './speech-model/unpack.ts'
 
-/** Metadata stored beside a model. */
 interface Metadata {
   /** Absent: `llama`. */
   engine?: 'sherpa'
@@ -18,7 +17,6 @@ interface Metadata {
   context_length: number | null
   quantization: string | null
   embeds?: boolean
-  /** The key of the installation request. */
   key?: string
 }
 
@@ -36,8 +34,8 @@ export interface StoredModel {
 }
 
 /**
- * Models stored on this computer in one folder: `NAME.gguf` for llama.cpp or the folder `NAME.speech` for
- * sherpa-onnx, each with `NAME.json`, and `NAME.HASH.part` during a download.
+ * Models in one folder: `NAME.gguf` for llama.cpp or the folder `NAME.speech` for sherpa-onnx, each with
+ * `NAME.json`, and `NAME.HASH.part` during a download.
  */
 export class ModelStore {
   readonly folder: string
@@ -129,7 +127,6 @@ export class ModelStore {
     return refuse('already_exists', { param: 'name', message: `The computer already has a model named ${name}.` })
   }
 
-  /** Deletes abandoned partial downloads. */
   async sweep(clock?: Clock): Promise<void> {
     const parts = new Map<string, string>()
     const files = new Set(await readdir(this.folder).catch(() => []))

@@ -112,7 +112,6 @@ export async function remove(
   }
 }
 
-/** How often a long removal reports progress. */
 const TELL_MS = 1_000
 
 interface Removing {
@@ -140,7 +139,6 @@ async function removeAt(folder: Folder, name: Buffer, how: Removing): Promise<nu
   return removed + 1
 }
 
-/** Counts 0 if another program removed the path first. */
 function countMissing(error: unknown): number {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0
   throw error

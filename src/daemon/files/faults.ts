@@ -56,7 +56,6 @@ export function refuseSystem(error: unknown, path: Buffer): never {
   }
 }
 
-/** Whether the disk or a quota is full. */
 export const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 
@@ -72,7 +71,6 @@ export async function refuseMaking(folder: Place, error: unknown, path: Buffer):
     : refuseFull(folder, null)
 }
 
-/** The account's quota is used up, regardless of the disk's free space. */
 const refuseQuota = (): never =>
   refuse('storage_full', {
     message: 'The disk quota of the user the daemon runs as is used up.',

@@ -21,13 +21,12 @@ interface Places {
 }
 
 /**
- * File operations below the folders allowed by the machine's owner (`--root`). `folder`: stores records of uploads;
- * abandoned uploads are removed at start and hourly. `shut`: folders that are never accessible.
+ * File operations below the allowed folders (`--root`). `folder`: stores records of uploads. `shut`: never
+ * accessible.
  */
 export function createFiles({ allowed, shut = [], folder, clock }: Places) {
   const roots = createRoots(allowed, shut)
   const parts = createParts(roots, folder, clock)
-  // A failed removal is retried in an hour.
   const sweep = (): Promise<void> => parts.sweep().catch(() => {})
   let sweeping = sweep()
   const timer = setInterval(() => void (sweeping = sweeping.then(sweep)), SWEEP_MS)

@@ -48,7 +48,6 @@ const KEPT_MS = 30_000
 /** After so recent a change, another change may have the same mtime. */
 const FRESH_NS = 2_000_000_000n
 
-/** The `count` smallest names after `after`. */
 async function namesBehind(folder: Folder, after: string | null, count: number): Promise<string[]> {
   const { dev, ino, mtimeNs } = await folder.handle.stat({ bigint: true })
   const key = `${dev}:${ino}:${mtimeNs}`
@@ -74,7 +73,6 @@ function slice(sorted: readonly string[], after: string, count: number): string[
   return sorted.slice(low, low + count)
 }
 
-/** The first names, and all of them if they fit in memory. */
 async function readNames(
   path: Buffer,
   after: string | null,

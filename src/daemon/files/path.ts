@@ -1,4 +1,3 @@
-/** Paths as bytes, as the system has them. */
 import { basename, dirname, join, normalize } from 'node:path'
 import { pathBytes } from '#core/files/file-path.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Opens paths without ever leaving the allowed roots. The daemon opens first, asks the system where the descriptor
- * really is, and then uses only the descriptor, so swapping a folder for a symlink has no effect. On Linux,
+ * Opens paths without leaving the allowed roots. It opens first, asks the system where the descriptor really is,
+ * and then uses only the descriptor, so swapping a folder for a symlink has no effect. On Linux,
  * `/proc/self/fd/N/name` serves as `openat(N, name)`.
  */
 import { constants } from 'node:fs'
@@ -18,36 +18,32 @@ const asBytes = { encoding: 'buffer' } as const
 
 /** An open folder. Access to its entries survives a rename of the folder. */
 export interface Folder extends AsyncDisposable {
-  /** Its real path. */
   path: Buffer
   handle: FileHandle
   /** Real paths of inaccessible folders. */
   closed: readonly Buffer[]
-  /** Whether the entry is one of those. */
   isShut(name: Buffer): boolean
   /** A path to use for an entry of this folder; `.` is the folder itself. */
   at(name: string | Buffer): Buffer
 }
 
-/** Paths come from `readPath`. */
 export interface Roots {
   openFolder(path: Buffer): Promise<Folder>
   /** The parent folder of `path`, and the name in it. Throws 400 for the root of the file system. */
   openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }>
   /**
-   * Like `openParent`, for writing: follows a final symlink to its target, which may not exist yet, if every step
-   * stays within the roots. `followed`: `path` is a symlink.
+   * Like `openParent`, for writing: follows a final symlink whose steps all stay within the roots. Its target may
+   * not exist yet. `followed`: `path` is a symlink.
    */
   openTarget(path: Buffer): Promise<{ folder: Folder; name: Buffer; followed: boolean }>
   /** Opens a regular file or folder for reading. Follows a final symlink that stays within the roots. */
   openFile(path: Buffer): Promise<{ handle: FileHandle; path: Buffer }>
-  /** Whether a real path is one of the allowed folders. */
   isRoot(real: Buffer): Promise<boolean>
 }
 
 /**
- * `allowed`: absolute paths of folders, `/` for all. `shut`: absolute paths of inaccessible folders within them,
- * which hold this machine's credentials and permissions.
+ * `allowed`: absolute paths of folders, `/` for all. `shut`: folders with this machine's credentials and
+ * permissions, never accessible.
  */
 export function createRoots(allowed: readonly string[], shut: readonly string[] = []): Roots {
   async function places(roots: readonly string[]): Promise<Buffer[]> {
@@ -161,7 +157,6 @@ async function nearest(path: Buffer): Promise<Buffer> {
 }
 
 const SLASH = Buffer.from('/')
-/** Linux's limit per path. */
 const MOST_LINKS = 40
 
 /** The path that a symlink in `folder` points to. Not normalized: only the system knows where `..` leads. */
@@ -187,7 +182,6 @@ const holds = (place: Buffer, real: Buffer): boolean => {
 const refuseShut = (): never =>
   refuse('capability_denied', { param: 'path', message: 'The daemon’s own files can’t be accessed.' })
 
-/** Opens a subfolder of an open folder. Never follows a symlink. */
 export async function openBelow(parent: Folder, name: Buffer): Promise<Folder> {
   if (parent.isShut(name)) refuseShut()
   const handle = await open(parent.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK)

@@ -18,7 +18,6 @@ const GREETS_MS = 5_000
 const LONGEST_LOG = 1_048_576
 
 export interface KeeperOptions {
-  /** An absolute path. Created for this user only. */
   folder: string
   /** The keeper's program and arguments, without the folder. Default: `main.ts` beside this file. */
   command?: readonly string[]
@@ -56,15 +55,14 @@ export class KeeperClient {
   }
 
   /**
-   * Connects, starting a keeper if needed, and returns its hello. A keeper with another protocol version is
-   * replaced while its terminals and commands keep running.
+   * Connects, starting a keeper if needed. Replaces a keeper with another protocol version, keeping its terminals
+   * and commands.
    */
   async hello(): Promise<KeeperHello> {
     const { hello } = await this.#connected()
     return hello.protocol === KEEPER_PROTOCOL || !this.#renews ? hello : this.replace()
   }
 
-  /** Returns the running keeper's hello, or null. Doesn't start one. */
   async find(): Promise<KeeperHello | null> {
     const socket = await dial(addressOf(this.#folder))
     const connection = socket && (await greet(socket))
@@ -100,8 +98,8 @@ export class KeeperClient {
   }
 
   /**
-   * Replaces the keeper's program while its terminals and commands keep running. Rejected without changes if the
-   * new program can't read the state. Default: the program this client would start.
+   * Replaces the keeper's program while terminals and commands keep running. Rejected without changes if the new
+   * program can't read the state.
    */
   async replace(command: readonly string[] = this.#command): Promise<KeeperHello> {
     const { mux, hello } = await this.#connected()
@@ -119,13 +117,11 @@ export class KeeperClient {
     return after
   }
 
-  /** Disconnects. The keeper keeps running. */
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => null)
     connection?.mux.close(1000, 'the daemon stops')
   }
 
-  /** Stops the keeper with its terminals and commands. Doesn't start one. */
   async end(): Promise<void> {
     const keeper = await this.find()
     if (keeper === null) return
@@ -170,7 +166,6 @@ export class KeeperClient {
     }
   }
 
-  /** Starts a keeper. It exits immediately if another keeper is running. */
   #start(): void {
     const [file = '', ...args] = this.#starts ?? [...this.#command, this.#folder]
     const path = join(this.#folder, 'keeper.log')

@@ -1,7 +1,7 @@
 /**
- * Replaces the keeper's program within the same process (`execve`). Shells survive, because the masters of their
- * terminals stay open, and service managers notice nothing. Commands use named pipes, which a helper process holds
- * open until the new program has opened them. All in-memory state is passed in a file.
+ * Replaces the keeper's program within the same process (`execve`), so terminal masters stay open, shells survive,
+ * and service managers notice nothing. A helper process holds the commands' named pipes open meanwhile. In-memory
+ * state is passed in a file.
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
@@ -59,7 +59,6 @@ interface ExecState {
   /** The start by `uptimeMs`. Missing from earlier versions, which count from `started_at`. */
   began?: number
   alone_ms?: number | null
-  /** ms since the epoch. */
   deadline: number | null
   timed_out: boolean
   delivered: boolean
@@ -70,7 +69,6 @@ interface ExecState {
 }
 export interface State {
   keeper_id: string
-  /** How many times the program was replaced. */
   generation: number
   /** The pid of the helper that holds the pipes. */
   helper: number | null
@@ -249,9 +247,8 @@ function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<Exec
 }
 
 /**
- * Reopens an output. In Linux (`pipe_poll`), a pipe whose writers left before it was opened for reading reports EOF
- * to reads but never to polls, until it has had another writer. Reading until it is empty would race with the
- * program.
+ * Reopens an output. In Linux (`pipe_poll`), a pipe whose writers left before it was opened reports EOF to reads
+ * but never to polls, until it has had another writer.
  */
 function resumeOutput(path: string, { taken, open, ...state }: OutputState): Output {
   const ring = ringOf(state)
@@ -261,7 +258,6 @@ function resumeOutput(path: string, { taken, open, ...state }: OutputState): Out
   return new Output(descriptor, ring, taken)
 }
 
-/** Starts a helper process that only holds the keeper's pipe ends. */
 function holdPipes(execs: readonly Exec[]): number | null {
   const nothing = nullDescriptor()
   const descriptors = execs

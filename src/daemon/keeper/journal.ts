@@ -27,7 +27,6 @@ export class Journal<Fact extends object> {
     })
   }
 
-  /** Replaces the journal's content. */
   rewrite(facts: readonly Fact[]): void {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
     const next = `${this.#path}.next`

@@ -5,7 +5,6 @@ import type { Stream } from '#packages/mux/stream.ts'
 import type { Execs } from './execs/execs.ts'
 import type { Terminals } from './terminals/terminals.ts'
 
-/** The operations a keeper handles, besides `keeper.replace`. */
 export const KEEPER_OPERATIONS = [
   'exec',
   'exec.write',
@@ -20,7 +19,6 @@ export const KEEPER_OPERATIONS = [
 ] as const satisfies readonly OperationName[]
 export type KeeperOperation = (typeof KEEPER_OPERATIONS)[number]
 
-/** One user's terminals and commands. */
 export interface Sessions {
   execs: Execs
   terminals: Terminals

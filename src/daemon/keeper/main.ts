@@ -1,4 +1,3 @@
-/** The keeper program; see `run.ts`. */
 import { runKeeper } from './run.ts'
 
 await runKeeper(process.argv.slice(2))

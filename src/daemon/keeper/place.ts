@@ -1,11 +1,9 @@
-/** A keeper's folder on disk, and the check that only one keeper runs in it. */
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '../lock.ts'
 
-/** The maximum length of a Unix socket's path. */
 const LONGEST = 107
 
 /** Created for its owner only. */
@@ -36,7 +34,6 @@ export function addressOf(folder: string): string {
   }
 }
 
-/** Records where this keeper listens. */
 export function noteAddress(folder: string, path: string): void {
   const fresh = `${addressFile(folder)}.${process.pid}`
   writeFileSync(fresh, path, { mode: 0o600 })

@@ -15,12 +15,10 @@ export class Ring {
     this.#end = at
   }
 
-  /** The offset of the oldest byte kept. */
   get start(): number {
     return this.#start
   }
 
-  /** The total number of bytes received. */
   get end(): number {
     return this.#end
   }

@@ -18,19 +18,16 @@ export const KEEPER_PROTOCOL = 2
 export interface KeeperHello {
   protocol: number
   keeper_id: string
-  /** How many times the program was replaced in this process. */
   generation: number
   pid: number
 }
 
-/** The daemon's hello. */
 export interface DaemonWords {
   protocol: number
   /** The new environment of commands and terminals. Absent: unchanged. */
   environment?: Record<string, string>
 }
 
-/** How long an idle keeper without connections stays. */
 const IDLE_MS = 60_000
 
 /**

@@ -16,9 +16,8 @@ const SILENT_MS = 30_000
 export class Refused extends Error {}
 
 /**
- * Downloads a release from the server that offers it and verifies every hash. Uses only that server's address,
- * follows no redirects, sends no credential, and keeps no byte outside the manifest whose hash was announced.
- * Throws `Refused`.
+ * Downloads a release from its server and verifies every hash. Follows no redirects, sends no credential, and keeps
+ * no byte outside the announced manifest. Throws `Refused`.
  */
 export async function downloadRelease(
   origin: string,

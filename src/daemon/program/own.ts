@@ -16,7 +16,6 @@ export const FLAGS = ['--disable-warning=ExperimentalWarning'] as const
 /** Node flags: a small young generation, since nearly all allocations are short-lived buffers. */
 export const KEEPER_FLAGS = ['--max-semi-space-size=2'] as const
 
-/** The command that starts this program again, before its own arguments. */
 export const ownCommand: readonly string[] = bundled
   ? [process.execPath, ...FLAGS, here]
   : [process.execPath, ...process.execArgv, process.argv[1]!]

@@ -13,7 +13,6 @@ import { DaemonFault } from '../state.ts'
 /** A daemon started from the place, stored as two lines in `daemons/<hash of its folder>`. `/install` reads it too. */
 interface Claim {
   server: string
-  /** The folder of its state. */
   folder: string
 }
 

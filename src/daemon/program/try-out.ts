@@ -5,9 +5,7 @@ import { FLAGS, PROGRAM } from './own.ts'
 import { type Version, folderOf } from './versions.ts'
 
 const CHECK_MS = 30_000
-/** `uk` exits with this code if the server can't be reached. */
 const UNREACHABLE = 7
-/** How long linking may take, and how long the link must then stay up. */
 const LINKED_MS = 30_000
 const STANDS_MS = 10_000
 const ENDS_MS = 10_000
@@ -20,8 +18,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Checks whether a version can run here: this Node, its addon, this machine's state, its keeper and the server. The
- * current version keeps running. Returns the problem or null. Throws if only the server was unreachable.
+ * Checks whether a version can run here, with this Node, state, keeper and server. Returns the problem or null.
+ * Throws if only the server was unreachable.
  */
 export async function checkVersion(version: Version, signal: AbortSignal): Promise<string | null> {
   const args = [...programOf(version), 'check']

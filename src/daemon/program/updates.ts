@@ -10,22 +10,19 @@ const LONGEST_WAIT_MS = 3_600_000
 
 /**
  * Whether the server may update this program. A server that may run commands or open terminals can already run any
- * code as this user, so an update gives it nothing more. Otherwise the owner must have allowed it (`--update`).
+ * code as this user. Otherwise the owner must have allowed it (`--update`).
  */
 export const mayUpdate = ({ updates, allows }: Pick<DaemonState, 'updates' | 'allows'>): boolean =>
   updates ?? (allows.includes('exec') || allows.includes('terminal'))
 
 /** Disposing cancels the download and removes its files. */
 export interface Updates extends AsyncDisposable {
-  /** The fields of HELLO about this program. */
   hello(): Pick<DaemonHello, 'release' | 'failed_update'>
-  /** The version the server offered in HELLO. */
   offered(offer: ServerHello['update']): void
   /** Resolves with a complete version, after it checked that it can run here. */
   ready: Promise<Version>
 }
 
-/** Downloads and checks the versions a server offers. */
 export async function followUpdates(own: Version, url: string, say: (line: string) => void): Promise<Updates> {
   const leaving = new AbortController()
   const { signal } = leaving

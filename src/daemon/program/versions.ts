@@ -16,7 +16,6 @@ export interface Version {
 }
 
 const RELEASE = /^[0-9a-f]{64}$/
-/** The only files a release may contain. */
 const NAMES = ['uk.mjs', 'pty.node', 'spawn-helper'] as const
 const NEEDED = ['uk.mjs', 'pty.node'] as const
 
@@ -57,7 +56,6 @@ async function hashOfFile(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Whether every file is present and matches its hash. */
 export async function isWhole(version: Version): Promise<boolean> {
   const folder = folderOf(version)
   try {
@@ -71,7 +69,6 @@ export async function isWhole(version: Version): Promise<boolean> {
   }
 }
 
-/** Replaces the symlink atomically. */
 export async function makeCurrent({ place, release }: Version): Promise<void> {
   const fresh = join(place, `current.${process.pid}`)
   await rm(fresh, { force: true })

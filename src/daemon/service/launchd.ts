@@ -40,7 +40,6 @@ const entry = (name: string, value: string): string => `<key>${escaped(name)}</k
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** `state`: the daemon's state folder. */
 export function launchd(state: string): ServiceManager {
   const folder = join(homedir(), 'Library/LaunchAgents')
   const fileOf = (label: string): string => join(folder, `${label}.plist`)

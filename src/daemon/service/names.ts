@@ -1,5 +1,3 @@
-/** Names the services of one user's daemons. Each daemon is identified by its state folder. Pure. */
-
 /** An installed service. `folder` is null if its files don't say which daemon it belongs to. */
 export interface Installed {
   name: string

@@ -8,7 +8,6 @@ export interface ServiceParts {
   /** The command line of each program. The keeper's includes its state folder. */
   daemon: readonly string[]
   keeper: readonly string[]
-  /** Added to what the system sets. */
   environment: Readonly<Record<string, string>>
 }
 

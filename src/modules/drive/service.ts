@@ -123,7 +123,6 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
           return showFile(await insert(ctx, await lockTarget(ctx, target), name, 'fail', null))
         })
       } catch (error) {
-        // Created concurrently.
         const existing = await fileStore.named(ctx.db, target.workspaceId, target.folder?.id ?? null, name)
         if (existing === undefined) throw error
         return showExisting(ctx, existing)

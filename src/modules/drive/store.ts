@@ -24,7 +24,6 @@ export interface FileTable {
   ancestors: Id[]
   trashed: Generated<boolean>
   trashed_with: Id | null
-  /** How often it was trashed. */
   trashings: Generated<number>
   mime_type: string | null
   size_bytes: bigint | null
@@ -49,7 +48,6 @@ interface FileVersionTable {
 export type FileVersionRow = Selectable<FileVersionTable>
 
 export interface FilePage {
-  /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
   /** Lists a folder's direct children; `root`: those of the workspaces' roots; null: everything. */
   parent: Id | 'root' | null
@@ -143,9 +141,8 @@ export const fileStore = {
       .executeTakeFirst(),
 
   /**
-   * Finds a free numbered form of a name (split by `aroundNumber`) in one query: the lowest up to `LOWEST_TRIED`.
-   * Beyond that, it doubles the number until one is free, then bisects towards a taken one, so a name taken a
-   * million times needs about twenty more index lookups.
+   * Finds a free numbered form of a name (split by `aroundNumber`): the lowest up to `LOWEST_TRIED`, beyond that by
+   * doubling and bisecting, so a name taken a million times needs about twenty more lookups.
    */
   async freeName(
     db: Db,
@@ -171,7 +168,6 @@ export const fileStore = {
     return rows[0]!.name
   },
 
-  /** False if the name is taken. */
   async insert(
     db: Db,
     row: Pick<FileRow, 'id' | 'workspace_id' | 'parent_id' | 'kind' | 'name' | 'path' | 'ancestors'> & Content,

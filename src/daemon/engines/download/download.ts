@@ -60,7 +60,6 @@ interface PartialDownload {
 
 export interface Download {
   url: string
-  /** The partial file; `<part>.json` is stored beside it. */
   part: string
   /** Hosts (`host:port`) on this computer or its network that may be contacted. */
   local: readonly string[]
@@ -69,8 +68,8 @@ export interface Download {
 }
 
 /**
- * Downloads `url` into `part`, resuming an earlier attempt while the server has the same content. Checks disk space
- * before the first byte and regularly afterwards. Throws `DownloadCut`.
+ * Downloads `url` into `part`, resuming while the server has the same content. Checks disk space regularly. Throws
+ * `DownloadCut`.
  */
 export async function download({ url, part, local, progress, signal }: Download): Promise<void> {
   await using file = await open(part, 'a+')
@@ -106,7 +105,6 @@ export async function download({ url, part, local, progress, signal }: Download)
   }
 }
 
-/** Whether the response continues the download at `at`. */
 function isContinuation(response: IncomingMessage, earlier: PartialDownload, at: number): boolean {
   if (response.statusCode !== 206) return false
   const from = /^bytes (\d+)-/.exec(response.headers['content-range'] ?? '')?.[1]
@@ -124,7 +122,6 @@ async function startAgain(file: FileHandle): Promise<number> {
   return 0
 }
 
-/** Null if the download must start over. */
 async function readPartial(part: string, url: string): Promise<PartialDownload | null> {
   const earlier = JSON.parse(await readFile(`${part}.json`, 'utf8').catch(() => 'null')) as PartialDownload | null
   return earlier?.url === url && earlier.etag !== null ? earlier : null

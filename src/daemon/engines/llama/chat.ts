@@ -29,7 +29,6 @@ export interface Delta {
   reasoning_content?: string
 }
 
-/** Answers a request with a loaded model and streams the text. */
 export function chat(
   models: LoadedModels,
   path: string,

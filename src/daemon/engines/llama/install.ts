@@ -1,4 +1,3 @@
-/** Installs llama.cpp: `node-llama-cpp` and its binaries for this platform. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -18,7 +17,6 @@ const PLATFORMS: Record<string, string> = {
 const FILE = 'node-llama-cpp/package.json'
 const placeIn = (folder: string): string => join(folder, `llama-${LLAMA_VERSION}`)
 
-/** The folder with `node_modules`, or null if not installed. */
 export const installed = (folder: string): Promise<string | null> => installedIn(placeIn(folder), FILE)
 
 export async function install(folder: string, signal: AbortSignal): Promise<string> {
@@ -36,7 +34,6 @@ export async function install(folder: string, signal: AbortSignal): Promise<stri
   return installPackages({ label: 'llama.cpp', place: placeIn(folder), file: FILE }, packages, signal)
 }
 
-/** Returns the name and memory of an NVIDIA graphics card, or null. */
 export async function nvidia(): Promise<string | null> {
   const args = ['--query-gpu=name,memory.total', '--format=csv,noheader']
   const { stdout } = await promisify(execFile)('nvidia-smi', args, { timeout: 5_000 }).catch(() => ({ stdout: '' }))

@@ -16,10 +16,8 @@ import type { ModelStore } from '../store.ts'
 import { LLAMA_VERSION, install, installed, nvidia } from './install.ts'
 
 export interface LlamaOptions {
-  /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
   /** The token limit per model. Memory for it is allocated on load. */
   context?: number
@@ -115,7 +113,6 @@ export class LlamaEngine implements Engine, AsyncDisposable {
       for await (const part of response as AsyncIterable<Buffer>) json += part.toString()
       return JSON.parse(json) as { loaded: Loaded[]; memory_bytes: number }
     } catch {
-      // The process ended meanwhile and freed its models.
       return none
     }
   }

@@ -1,4 +1,3 @@
-/** Loaded models and the queue for each. */
 import { availableParallelism, freemem, totalmem } from 'node:os'
 import { stat } from 'node:fs/promises'
 import type { Binding, EmbeddingContext, Llama, Model, Sequence } from './binding.ts'
@@ -8,8 +7,8 @@ const SEQUENCES = 2
 const IDLE_MS = 5 * 60_000
 
 /**
- * One thread fewer than cores: with as many, threads spin while waiting for each other. Two threads on two busy
- * cores were 700 times slower.
+ * One thread fewer than cores, since with as many, threads spin: two threads on two busy cores were 700 times
+ * slower.
  */
 export const threads = Math.max(1, availableParallelism() - 1)
 

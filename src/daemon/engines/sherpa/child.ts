@@ -23,7 +23,6 @@ const TranscriptionRequest = z.object({
 
 /** Whisper's window. Models that accept longer audio read only this much. */
 const MOST_SECONDS = 30
-/** Loaded models; the least recently used model is evicted. */
 const MOST_MODELS = 2
 /** The engine frees memory only when its process exits. */
 const IDLE_MS = 5 * 60_000
@@ -88,7 +87,6 @@ async function recognize(
   json(response, 200, { text: result.text.trim(), language, words: wordsOf(result, seconds) })
 }
 
-/** Kinds that take a language, by option name. */
 const configOf = (path: string, { kind, files, tokens }: SpeechModel, language: string | null) => ({
   featConfig: FEATURES,
   modelConfig: {
@@ -113,7 +111,6 @@ function parseRequest(body: string): z.infer<typeof TranscriptionRequest> {
   }
 }
 
-/** Converts samples to floats from -1 to 1. */
 function samplesOf(base64: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64')
   return Float32Array.from({ length: bytes.length >> 1 }, (_, i) => bytes.readInt16LE(i * 2) / 32_768)

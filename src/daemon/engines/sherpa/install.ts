@@ -1,4 +1,3 @@
-/** Installs sherpa-onnx: `sherpa-onnx-node` and its binaries for this platform, including ONNX Runtime. */
 import { join } from 'node:path'
 import { refuse } from '#core/errors.ts'
 import { installPackages, installedIn } from '../npm.ts'
@@ -9,7 +8,6 @@ const PLATFORMS: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'dar
 const FILE = 'sherpa-onnx-node/package.json'
 const placeIn = (folder: string): string => join(folder, `sherpa-${SHERPA_VERSION}`)
 
-/** The folder with `node_modules`, or null if not installed. */
 export const installed = (folder: string): Promise<string | null> => installedIn(placeIn(folder), FILE)
 
 export async function install(folder: string, signal: AbortSignal): Promise<string> {

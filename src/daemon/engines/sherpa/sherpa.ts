@@ -6,19 +6,15 @@ import type { ModelStore } from '../store.ts'
 import { SHERPA_VERSION, install, installed } from './install.ts'
 
 export interface SherpaOptions {
-  /** The folder where the engine is installed. */
   folder: string
   store: ModelStore
-  /** The command that starts an engine process, before its arguments. */
   program: readonly string[]
 }
 
-/** Runs sherpa-onnx, for speech-to-text models, in a separate process. */
 export class SherpaEngine implements Engine, AsyncDisposable {
   readonly name = 'sherpa'
   readonly #store: ModelStore
   readonly #engine: PackagedEngine
-  /** Folders of models its process has used. */
   #loaded = new Set<string>()
 
   constructor({ store, ...own }: SherpaOptions) {

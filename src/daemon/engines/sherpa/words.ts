@@ -3,7 +3,6 @@ import type { Recognized } from './binding.ts'
 
 export interface Word {
   word: string
-  /** Seconds from the start of the recording. */
   start: number
   end: number
 }

@@ -52,7 +52,6 @@ function varint(bytes: Buffer, at: number): { value: number; next: number } | nu
   return null
 }
 
-/** The offset after a numeric field. */
 function afterScalar(head: Buffer, { value, next }: { value: number; next: number }): number | null {
   const type = value & 7
   if (type === 1) return next + 8
@@ -63,7 +62,6 @@ function afterScalar(head: Buffer, { value, next }: { value: number; next: numbe
   return end < 0 ? null : next + end + 1
 }
 
-/** The string fields of a message, by number. */
 function strings(bytes: Buffer): Map<number, string> {
   const fields = new Map<number, string>()
   for (let at = 0; at < bytes.length;) {

@@ -1,4 +1,3 @@
-/** Extracts a speech model from its release archive: `.tar.bz2`, `.tar.gz` or `.tar`. */
 import { spawn } from 'node:child_process'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, rm, stat } from 'node:fs/promises'
@@ -31,7 +30,6 @@ async function packingOf(path: string): Promise<Packing | null> {
   const { buffer } = await file.read(Buffer.alloc(512), 0, 512, 0)
   if (buffer.subarray(0, 3).toString('latin1') === 'BZh') return 'bzip2'
   if (buffer.readUInt16BE(0) === 0x1f8b) return 'gzip'
-  // Magic bytes of POSIX.1-1988 and GNU tar.
   return buffer.subarray(257, 262).toString('latin1') === 'ustar' ? 'tar' : null
 }
 
@@ -59,7 +57,6 @@ export async function unpackSpeechModel(
   return { speech, bytes }
 }
 
-/** Writes the model's files, without their folders. Returns sizes by name. */
 async function filesOf(path: string, folder: string, signal: AbortSignal): Promise<Map<string, number>> {
   const sizes = new Map<string, number>()
   let entries = 0

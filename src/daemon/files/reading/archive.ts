@@ -21,13 +21,11 @@ type ArchiveEntry =
       content: Readable
     }
 
-/** A folder in the archive that assigns paths to its entries. */
 interface Place {
   pathFor(name: string): string
   below(path: string): Place
 }
 
-/** Writes one entry after the other; `done` ends the archive. */
 interface Writer {
   out: Readable
   top: Place
@@ -36,9 +34,9 @@ interface Writer {
 }
 
 /**
- * Streams a folder as `zip` or `tar`, opening each file only in its turn. Symlinks are stored as symlinks; devices,
- * sockets and unreadable files are skipped. A `zip` unpacks on every system, so names that are invalid on Windows
- * or macOS are changed; a `tar` keeps all names. Returns the bytes sent.
+ * Streams a folder, opening each file only in its turn. Symlinks are kept; devices, sockets and unreadable files
+ * are skipped. A `zip` changes names that are invalid on Windows or macOS; a `tar` keeps them. Returns the bytes
+ * sent.
  */
 export async function archive(
   roots: Roots,
@@ -62,7 +60,6 @@ export async function archive(
   } finally {
     writer.out.destroy()
     disconnect.abort(new StreamReset('nobody reads on'))
-    // Closes open files before their folder.
     await walked.catch(() => {})
   }
   await walked
@@ -129,7 +126,6 @@ async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer
 /** The size limit for these files; larger ones are left out of an archive. */
 const MOST_MADE_UP = 1_048_576
 
-/** Null if the file is larger or unreadable. */
 async function readWhole(file: FileHandle): Promise<Buffer | null> {
   const parts: Buffer[] = []
   for (let size = 0; size <= MOST_MADE_UP;) {

@@ -12,9 +12,8 @@ import type { Roots } from '../within.ts'
 const PIECE = 64 * 1024
 
 /**
- * Sends a file from `offset` on, or a folder as an archive. A file that shrinks or is replaced meanwhile ends with
- * `stale_update`, never with too few bytes. A file without a true size is sent to its end, and its head has neither
- * `length` nor `etag`.
+ * Sends a file from `offset` on, or a folder as an archive. A file that changes meanwhile ends with `stale_update`,
+ * never with too few bytes. A file without a true size has neither `length` nor `etag`.
  */
 export async function read(
   roots: Roots,
@@ -56,7 +55,6 @@ export async function read(
   return { bytes: end - offset }
 }
 
-/** Sends a file, reading each chunk while sending the previous one. */
 async function send(
   file: FileHandle,
   from: number,

@@ -10,7 +10,6 @@ export async function lookAt(file: FileHandle): Promise<{ stats: BigIntStats; si
   const size = Number(stats.size)
   if (stats.isDirectory() || (await endsAt(file, size))) return { stats, size }
   const now = await file.stat({ bigint: true })
-  // A file written in between has a new size.
   return { stats: now, size: now.size === stats.size ? null : Number(now.size) }
 }
 

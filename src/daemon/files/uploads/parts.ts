@@ -8,10 +8,8 @@ import { readPath } from '../path.ts'
 import { isWriting } from './under-way.ts'
 import type { Roots } from '../within.ts'
 
-/** How long an abandoned upload is kept. */
 export const KEPT_MS = 7 * 86_400_000
 
-/** The suffix of records of completed uploads. */
 const DONE = '.done'
 /** How long the others have been unchanged. */
 const LEFT = 'left.json'
@@ -33,9 +31,7 @@ export const partOf = (name: Buffer, key: string): Buffer =>
 export interface Parts {
   /** Records a partial file before it is created. `place`: its path, from `pathText`. */
   note(place: string): Promise<void>
-  /** Removes the record. */
   forget(place: string): Promise<void>
-  /** Removes the record of an upload that won't complete. */
   drop(place: string): Promise<void>
   /**
    * Records that the partial file becomes this file. If the response is lost, a retry, even to a later daemon, gets

@@ -45,9 +45,8 @@ export async function dropUpload(
 }
 
 /**
- * Receives a file beside its target and moves it into place when complete: synced, then renamed. Writes through
- * symlinks, replacing their target. An interrupted upload can be resumed; a rejected one leaves nothing. The new
- * file keeps the mode and owner of the file it replaces.
+ * Receives a file beside its target, then syncs and renames it into place, following symlinks. An interrupted
+ * upload can be resumed; a rejected one leaves nothing. The file keeps the mode and owner of the one it replaces.
  */
 export async function write(
   { roots, parts }: { roots: Roots; parts: Parts },
@@ -83,7 +82,6 @@ export async function write(
   }
 }
 
-/** Whether the upload can be resumed after this error. */
 const isResumable = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted ||
   error instanceof StreamReset ||
@@ -93,7 +91,6 @@ const isResumable = (error: unknown, signal: AbortSignal): boolean =>
 interface Place {
   folder: Folder
   name: Buffer
-  /** The path of its partial file. */
   place: string
   parts: Parts
 }
@@ -205,7 +202,6 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, at: number): Prom
     count += (await file.write(bytes, count, bytes.length - count, at + count)).bytesWritten
 }
 
-/** Checks disk space before the first byte. */
 async function checkRoom(folder: Folder, needed: number): Promise<void> {
   if ((await freeBytes(folder)) < needed) await refuseFull(folder, needed)
 }

@@ -42,7 +42,6 @@ const AFTERWARDS_MS = 1_000
 export class Exec {
   readonly parts: ExecParts
   readonly ended: Promise<ExecEnd>
-  /** Null while the command runs. */
   end: ExecEnd | null
   /** Whether a caller received all output and the end. */
   delivered = false
@@ -88,7 +87,6 @@ export class Exec {
     return this.ended
   }
 
-  /** Called when the attached caller disconnects. */
   #leftAlone(): void {
     this.#stream = null
     if (this.#alone) clearTimeout(this.#alone)
@@ -102,7 +100,6 @@ export class Exec {
     else signalTree(this.parts.trace, signal)
   }
 
-  /** Stops timers and outputs so another keeper can take over. */
   stop(): void {
     for (const timer of [this.#timer, this.#alone]) if (timer) clearTimeout(timer)
     this.parts.stdout.stop()
@@ -113,7 +110,6 @@ export class Exec {
     const { parts } = this
     const { child, trace, stdout, stderr, deadline } = parts
     if (deadline !== null) this.#timer = setTimeout(() => this.#timeOut(), Math.max(0, deadline - uptimeMs()))
-    // Until a caller attaches.
     this.#leftAlone()
     const ending = await child.ended
     const endedAt = uptimeMs()

@@ -20,7 +20,6 @@ const TAKES_MS = 10_000
 /** The total output kept for ended commands; the oldest is dropped first. */
 const KEPT_BYTES = 64 * 1_048_576
 
-/** A keeper's commands by their idempotency keys. */
 export class Execs {
   readonly records: Records
   readonly pipes: Pipes
@@ -42,8 +41,8 @@ export class Execs {
       this.#byKey.set(exec.parts.key, Promise.resolve(exec))
       this.#follow(exec)
     }
-    // The rest ran when a keeper was killed. They can't be read and their exit is unknown, so they are killed.
-    // They count as lost only once dead: if this keeper dies first, the next one continues.
+    // The rest ran when a keeper was killed. They can't be read, so they are killed, and count as lost only once
+    // dead, so that the next keeper continues if this one dies.
     for (const [key, { mark, trace, boot }] of this.records.running()) {
       if (this.#byKey.has(key)) continue
       // After a reboot the pids belong to other processes.
@@ -56,7 +55,6 @@ export class Execs {
     }
   }
 
-  /** Whether a command runs or has undelivered output. */
   get busy(): boolean {
     this.#forget()
     return this.#living > 0 || [...this.#finished].some(({ exec }) => !exec.delivered)

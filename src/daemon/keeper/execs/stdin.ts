@@ -4,7 +4,6 @@ import { CHANNEL } from '#daemon-protocol/channels.ts'
 import type { Incoming, Stream } from '#packages/mux/stream.ts'
 import { Writer } from '../processes/writer.ts'
 
-/** A command's stdin, fed by any number of calls. */
 export class Stdin {
   readonly #descriptor: number
   readonly #writer: Writer
@@ -66,14 +65,12 @@ export class Stdin {
     return true
   }
 
-  /** The command sees EOF after the remaining bytes. */
   finish(): void {
     if (this.#finished) return
     this.#finished = true
     void this.#writer.written().then(() => this.close())
   }
 
-  /** Stops and returns the bytes the command hasn't read. */
   stop(): Buffer {
     return this.#writer.stop()
   }

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * The exports of node-pty's `pty.node`. On Linux only `open` and `resize` are used: the package's wrapper loses
- * output of programs that end while their terminal is paused, and needs a thread per terminal.
+ * node-pty's `pty.node`. On Linux only `open` and `resize` are used: the package's wrapper loses output of programs
+ * that end while paused, and needs a thread per terminal.
  */
 export interface Addon {
   /** Opens a master and slave pair. Neither is close-on-exec. */

@@ -52,7 +52,6 @@ export function adoptChild(pid: number, started: string, ending: Ending | null):
   return childOf(pid, started, ended)
 }
 
-/** Represents a program that couldn't start. */
 export const noChild = (ending: Ending): Child => childOf(0, '', Promise.resolve(ending))
 
 export function childOf(pid: number, started: string, ended: Promise<Ending>): Child {

@@ -15,7 +15,6 @@ export interface Launch {
   owner: { uid: number; gid: number } | null
 }
 
-/** Marks every process of a command through its environment. */
 export const MARK = 'UK_RUN_ID'
 
 interface LaunchRequest {

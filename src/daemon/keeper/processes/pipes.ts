@@ -5,9 +5,8 @@ import { join } from 'node:path'
 const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants
 
 /**
- * Named pipes for commands. Unlike the sockets Node creates, a program can reopen them through `/dev/stderr`, and a
- * replaced keeper can reopen them by name. They are made by the dozen in advance, because Node has no call for
- * mkfifo.
+ * Named pipes for commands. Unlike Node's sockets, programs can reopen them through `/dev/stderr`, and a replaced
+ * keeper by name. Made by the dozen in advance, because Node has no call for mkfifo.
  */
 export class Pipes {
   readonly #folder: string
@@ -58,7 +57,6 @@ export function openForReading(path: string): { ours: number; theirs: number } {
   return { ours, theirs: openSync(path, O_WRONLY) }
 }
 
-/** Opens both ends of a pipe the keeper writes. */
 export function openForWriting(path: string): { ours: number; theirs: number } {
   // Opening one end blocks until the other is open; this descriptor is both.
   const both = openSync(path, O_RDWR | O_NONBLOCK)
@@ -74,7 +72,5 @@ export const openAgain = (path: string, way: 'read' | 'write'): number =>
 export function remove(path: string): void {
   try {
     unlinkSync(path)
-  } catch {
-    // Already removed.
-  }
+  } catch {}
 }

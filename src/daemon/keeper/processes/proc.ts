@@ -1,4 +1,3 @@
-/** Reads process information from `/proc`. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 
@@ -37,7 +36,6 @@ export function statOf(pid: number | string): Stat | null {
   }
 }
 
-/** Returns living processes from pid `first` on, without zombies. */
 export function livingProcesses(first = 0): Stat[] {
   return readdirSync('/proc')
     .filter((name) => Number(name) >= Math.max(1, first))
@@ -46,7 +44,6 @@ export function livingProcesses(first = 0): Stat[] {
     .filter(({ state }) => state !== 'Z' && state !== 'X')
 }
 
-/** The most recently assigned pid. */
 export function lastPid(): number {
   try {
     return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ')[4] ?? 0)
@@ -86,7 +83,6 @@ export interface Ending {
   signal: string | null
 }
 
-/** Decodes a `waitpid` status. */
 export function endingOf(status: number): Ending {
   const signal = status & 0x7f
   return signal === 0

@@ -8,7 +8,6 @@ import { forget, hideFromChildren, nullDescriptor } from './descriptors.ts'
 import type { Launch } from './launch.ts'
 import { type Ending, statOf } from './proc.ts'
 
-/** A pseudo-terminal and its program. */
 export interface Pty {
   readonly child: Child
   /** Stays open when the keeper's program is replaced. */

@@ -14,7 +14,5 @@ export function signalSession(pid: number, started: string, signal: NodeJS.Signa
 function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
-  } catch {
-    // Already ended.
-  }
+  } catch {}
 }

@@ -1,7 +1,6 @@
 /**
- * Finds the processes of a command. `setsid` leaves the process group and a cleared environment loses the mark, so
- * all traces are followed: group, session, parent, mark and pipes. Only a process that drops all of them escapes. A
- * cgroup would catch that too, but entering one costs 10 ms per command.
+ * Finds a command's processes by group, session, parent, mark and pipes, since `setsid` leaves the group and a
+ * cleared environment loses the mark. A cgroup would miss none, but entering one costs 10 ms per command.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MARK } from './launch.ts'
@@ -11,7 +10,6 @@ export interface Trace {
   /** The first process, whose pid is also its group and session. 0 if it couldn't start. */
   pid: number
   started: string
-  /** Start in ms since the epoch. */
   at: number
   mark: string
   /** Pipes no other command has. */

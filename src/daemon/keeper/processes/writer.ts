@@ -19,7 +19,6 @@ export class Writer {
     this.#descriptor = descriptor
   }
 
-  /** Bytes not yet accepted. */
   get waiting(): number {
     return this.#bytes
   }
@@ -37,7 +36,6 @@ export class Writer {
     await this.#writing
   }
 
-  /** Stops and returns the unwritten bytes. */
   stop(): Buffer {
     this.#over = true
     const rest = Buffer.concat(this.#waiting)
@@ -56,7 +54,6 @@ export class Writer {
     this.#writing = null
   }
 
-  /** Returns whether everything was written. */
   #writeSome(): boolean {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       try {
@@ -66,7 +63,6 @@ export class Writer {
         else this.#waiting[0] = first.subarray(length)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false
-        // No reader is left.
         this.stop()
       }
     }

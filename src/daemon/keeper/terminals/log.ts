@@ -10,7 +10,6 @@ export type Mark = Size & { at: number }
 /** Covers a link that was down for a while. */
 const KEPT = 2 * 1_048_576
 
-/** A terminal's output with its size changes. */
 export class TerminalLog {
   #ring: Ring
   #marks: Mark[]
@@ -52,7 +51,6 @@ export class TerminalLog {
     this.wake()
   }
 
-  /** Returns the size at an offset and where the next size starts. */
   sizeAt(offset: number): { size: Size; until: number } {
     const index = Math.max(
       0,

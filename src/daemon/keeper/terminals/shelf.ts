@@ -11,9 +11,7 @@ interface Shelved {
   marks: readonly Mark[]
   typed: [string, number][]
   at: number
-  /** Base64. */
   screen: string
-  /** The running program. */
   program: Program | null
 }
 
@@ -44,7 +42,6 @@ export class Shelf {
     })
   }
 
-  /** Replaces the stored terminal atomically. */
   async write(terminal: Terminal, { at, bytes }: Snapshot): Promise<void> {
     const row = terminal.row()
     const id = row.terminal_id
@@ -72,9 +69,7 @@ export class Shelf {
     await this.#writing.get(id)?.catch(() => {})
     try {
       unlinkSync(this.#path(id))
-    } catch {
-      // It was never written.
-    }
+    } catch {}
   }
 
   /** Hashed, because an ID may contain any character. */

@@ -1,4 +1,3 @@
-/** A viewer's window size and last activity. */
 export interface Viewing {
   cols: number
   rows: number
@@ -11,8 +10,8 @@ export interface Viewing {
 const FOCUS_MS = 5_000
 
 /**
- * Returns the terminal's size: the smallest of the focused viewers, else that of the viewer that resized last.
- * Attaching alone sets no size, since a full-screen program would redraw for nothing.
+ * Returns the smallest size of the focused viewers, else that of the last to resize. Attaching alone sets none,
+ * since a full-screen program would redraw for nothing.
  */
 export function wantedSize(viewings: readonly Viewing[], now: number): { cols: number; rows: number } | null {
   const looked = viewings.filter(({ active }) => now - active <= FOCUS_MS)

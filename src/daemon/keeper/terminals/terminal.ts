@@ -12,7 +12,6 @@ export type TerminalRow = OutputOf<'terminal.open'>
 /** Bytes queued for the parser: above the first limit the program waits, below the second it continues. */
 const BACKLOG = 262_144
 const CAUGHT_UP = 65_536
-/** The number of viewers whose last input is remembered. */
 const VIEWERS = 1_000
 /** The number of remembered write keys: more than can be in flight over a broken link. */
 const KEYS = 256
@@ -22,14 +21,12 @@ export interface Snapshot {
   bytes: Buffer
 }
 
-/** Metadata of a terminal in any state. */
 export interface Facts {
   terminal_id: string
   name: string | null
   created_at: string
   /** Per viewer, the number of its last accepted input. */
   typed: [viewer: string, seq: number][]
-  /** Keys of the last writes. */
   keys?: readonly string[]
 }
 
@@ -38,19 +35,16 @@ export interface End extends Ending {
   ended_at: string
 }
 
-/** A running program with its terminal. */
 export interface Live {
   pty: Pty
   writer: Writer
   screen: Screen
 }
 
-/** A terminal, open or ended. */
 export class Terminal {
   readonly facts: Facts
   readonly log: TerminalLog
   readonly #typed: Map<string, number>
-  /** By a viewer's identity while it is attached. */
   readonly #viewings = new Map<object, Viewing>()
   #live: Live | null = null
   #last: Snapshot | null = null
@@ -95,7 +89,6 @@ export class Terminal {
     return terminal
   }
 
-  /** An ended terminal with its last screen and possibly an empty log. */
   static restore(facts: Facts, log: TerminalLog, last: Snapshot, end: End): Terminal {
     const terminal = new Terminal(facts, log)
     terminal.#last = last
@@ -155,7 +148,6 @@ export class Terminal {
     this.settled = pty.ended.then((ending) => this.#finish(ending))
   }
 
-  /** The screen and its offset in the log. */
   snapshot(): Snapshot {
     const screen = this.#live?.screen
     if (screen === undefined) return this.#last!
@@ -172,7 +164,6 @@ export class Terminal {
     return [...this.#keys]
   }
 
-  /** Whether a write with this key was accepted before. */
   knows(key: string): boolean {
     return this.#keys.has(key)
   }
@@ -198,7 +189,6 @@ export class Terminal {
     }
   }
 
-  /** Sets the size of a viewer's window. */
   view(view: object, { cols, rows }: Size): void {
     const now = uptimeMs()
     this.#viewings.set(view, { cols, rows, active: now, resized: now })

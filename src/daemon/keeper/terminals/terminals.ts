@@ -10,9 +10,7 @@ import { Shelf } from './shelf.ts'
 import { Terminal, type TerminalRow } from './terminal.ts'
 import { show } from './viewer.ts'
 
-/** How long an ended terminal stays readable. */
 const READABLE_MS = 24 * 3_600_000
-/** The maximum delay before new output is stored on disk. */
 const SHELVE_MS = 2_000
 const HANG_UP_MS = 2_000
 /** The limit of input the program hasn't read. */
@@ -37,8 +35,8 @@ export class Terminals {
     for (const { terminal, program } of this.#shelf.read()) {
       if (this.#byId.has(terminal.facts.terminal_id)) continue
       this.#add(terminal)
-      // The kernel hung up when its keeper was killed. A program that ignored it writes into a closed terminal.
-      // It stays on disk until killed, so that the next keeper continues if this one dies.
+      // Its keeper was killed and the kernel hung up. It stays on disk until its program is killed, so that the
+      // next keeper continues if this one dies.
       const end = (): void => {
         if (program) signalSession(program.pid, program.started, 'SIGKILL')
         this.#shelveSoon(terminal)
@@ -142,7 +140,6 @@ export class Terminals {
     signal: AbortSignal,
   ): Promise<object> {
     const terminal = this.#find(terminal_id)
-    // Ends with its stream.
     this.#listen(terminal, viewer, stream).catch(() => {})
     try {
       await show(terminal, stream, from, signal)
@@ -219,7 +216,6 @@ export class Terminals {
     await this.#shelf.write(terminal, terminal.snapshot()).catch(() => {})
   }
 
-  /** Stores all pending screens. */
   async shelveAll(): Promise<void> {
     await Promise.all([...this.#toShelve.keys()].map((terminal) => this.#shelve(terminal)))
   }
@@ -230,7 +226,6 @@ export class Terminals {
     await this.#shelf.remove(terminal.facts.terminal_id)
   }
 
-  /** Drops terminals that ended a day ago, and excess output of ended ones. */
   #forget(): void {
     for (const terminal of this.all()) {
       if ((terminal.endedForMs ?? 0) < READABLE_MS) continue

@@ -7,8 +7,8 @@ import type { FileRow } from '../store.ts'
 const HEAD_BYTES = 65_536
 
 /**
- * Returns a text file's encoding, or null for binary files: detected on the whole text when it was indexed, else on
- * the first bytes. Shared by reading, grep and the download's `Content-Type`.
+ * Returns a text file's encoding, or null for binary files. Prefers the one found when the whole text was indexed
+ * to that of the first bytes.
  */
 export async function encodingOf(
   { engine }: { engine: Engine },

@@ -16,7 +16,6 @@ interface Terms {
   method: 'GET'
   fileId: string
   version: number
-  /** The account that signed it. */
   makerId: string
   /** The API key that signed it or started what signed it, else empty. */
   keyId: string
@@ -28,9 +27,9 @@ interface Terms {
 }
 
 /**
- * Signs a URL that grants access to this version of the file without credentials. The signature (HMAC-SHA256,
- * derived from the root key) covers the terms, the secret of the creator's key and the number of times the file was
- * trashed. The link ends at its expiry, when the file is trashed, or when its creator loses access or the key.
+ * Signs a URL that gives access to this version of the file without credentials. The signature (HMAC-SHA256 from
+ * the root key) covers the terms, the secret of the creator's key and how often the file was trashed, so trashing
+ * the file or losing the key ends the link.
  */
 export async function mintLink(
   ctx: Context,
@@ -130,8 +129,8 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
 const refuseLink = (): never => refuse('invalid_signature', { message: 'This link isn’t valid, or it was revoked.' })
 
 /**
- * The secret hashes of the link's key, newest first: two during a rotation overlap, none once the key is revoked,
- * expired or deleted. Without a key, one empty hash.
+ * The secret hashes of the link's key, newest first: two during a rotation, none once it is revoked. Without a key,
+ * one empty hash.
  */
 async function keySecrets(db: Db, { makerId, keyId }: Pick<Terms, 'makerId' | 'keyId'>): Promise<string[]> {
   if (keyId === '') return ['']
@@ -165,7 +164,6 @@ async function makerMayRead(engine: Engine, { makerId, keyId }: Terms, row: File
   return place !== null && (place.permissions === null || place.permissions.has('drive:read'))
 }
 
-/** The time limit for checking the creator's permissions, in milliseconds. */
 const MAKER_MS = 30_000
 
 /** Marks a single-use link as used. False if it was used before. */

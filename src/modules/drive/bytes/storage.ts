@@ -41,7 +41,6 @@ export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how
     })
 }
 
-/** Adds pending changes to the totals. */
 export async function addUpStorage({ postgres }: Pick<Engine, 'postgres'>): Promise<void> {
   await sql`with changes as (delete from storage_changes returning workspace_id, bytes)
     insert into storage as s (workspace_id, bytes)

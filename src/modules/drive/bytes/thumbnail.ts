@@ -20,7 +20,6 @@ const MAKER = 1
 /** Raster images only, since an SVG can run scripts. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
-/** Returns a thumbnail, created once per content and size. */
 export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pixels: number): Promise<Bytes> {
   const { sha256, mime_type } = row
   if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MOST_BYTES) return none()
@@ -75,7 +74,6 @@ async function make(ctx: Context<HasThumbnails>, sha256: string, pixels: number)
   const leave = () => {
     one.askers -= 1
     if (one.askers === 0) {
-      // Later callers start over.
       forget()
       one.left.abort(signal.reason)
     }
@@ -142,7 +140,6 @@ async function draw(ctx: Context, sha256: string, pixels: number, signal: AbortS
   return null
 }
 
-/** Deletes thumbnails of deleted content. */
 export async function forgetThumbnails({ postgres: { db } }: Pick<Engine, 'postgres'>): Promise<void> {
   await sql`delete from thumbnails t where not exists (select from blobs b where b.sha256 = t.sha256)`.execute(db)
 }

@@ -4,7 +4,6 @@ import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
 import type { Within } from './within.ts'
 
-/** The position a search resumes after: the first 400 characters of the path, and the ID. */
 export interface Position {
   path: string
   id: Id
@@ -12,12 +11,10 @@ export interface Position {
 
 export interface Range extends Within {
   kind: 'file' | 'folder' | null
-  /** The folder to search; '' is everywhere. */
   below: string
   /** A `like` pattern that every matching path satisfies; `%` matches all. */
   like: string
   fold: boolean
-  /** Where to start, or resume after. */
   from: (Position & { included: boolean }) | null
   limit: number
 }
@@ -100,7 +97,6 @@ export const findStore = {
     return rows
   },
 
-  /** The extracted text of a content, if known. */
   async learnt(db: Db, sha256: string): Promise<{ text: string | null; reason: string | null }> {
     const { rows } = await sql<{
       text: string | null

@@ -13,12 +13,10 @@ import { fileStore } from '../store.ts'
 export const listOf = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
 
-/** A call returns its results so far after this time. */
 const MOST_MS = 10_000
 const FIRST = 200
 const MOST = 20_000
 
-/** Normalizes a folder path: NFC, without leading and trailing slashes. */
 export const belowOf = (path: string | undefined): string => (path ?? '').normalize('NFC').replace(/^\.?\/+|\/+$/g, '')
 
 /** Throws a refusal that names the parameter, also if a path takes the globs too many steps. */
@@ -62,7 +60,6 @@ interface GlobQuery {
   limit: number
 }
 
-/** Returns a page of files matching the globs. */
 export async function findByGlob(ctx: Context, { cursor, limit, ...query }: GlobQuery) {
   const patterns = listOf(query.pattern)
   const fold = query.case === 'insensitive' || (query.case === 'smart' && !patterns.some((one) => /\p{Lu}/u.test(one)))

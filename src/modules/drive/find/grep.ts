@@ -63,7 +63,6 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
       grams,
     )
     const files: Candidate[] = []
-    /** The last candidate examined before the time ran out. */
     let late: Candidate | null = null
     const visit = (row: Candidate): boolean => {
       if (matchesPath(below === '' ? row.path : row.path.slice(below.length + 1))) files.push(row)
@@ -138,7 +137,6 @@ function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: stri
     (extensions.length === 0 || extensions.some((one) => one.matches(path))) && (globs === null || globs.matches(path))
 }
 
-/** Collects the rows of a page in order. */
 class PageRows {
   readonly rows: z.output<typeof GrepRow>[] = []
   readonly skipped: { file_id: Id; path: string; reason: string }[] = []

@@ -6,7 +6,6 @@ import type { Id } from '#core/ids.ts'
 import { type Candidate, findStore } from './find-store.ts'
 import { orBusy } from './glob.ts'
 
-/** The size of one worker task. */
 const TASK_FILES = 128
 const TASK_BYTES = 8 << 20
 
@@ -34,7 +33,6 @@ export async function* searchFiles(
         const part = parts.next()
         if (part.done) break
         const scanning = scanPart(ctx, part.value, task, afterLine, first, signal).catch(orBusy)
-        // It may fail while an earlier task is awaited.
         scanning.catch(() => {})
         queue.push(scanning)
       }

@@ -5,7 +5,6 @@ import type { Id } from '#core/ids.ts'
 
 /** The places a caller may search, following the rules of lists and shares. */
 export interface Within {
-  /** Workspaces from `visibleWorkspaces`. */
   workspaces: readonly Id[]
   shared: readonly Id[]
   sharedFolders: readonly Id[]

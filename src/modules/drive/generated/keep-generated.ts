@@ -77,7 +77,6 @@ async function placeOf(ctx: Context, { workspaceId, folderId }: GeneratedTarget)
   return { workspaceId, folder: null }
 }
 
-/** Creates the folder on first use. If a file has its name, uses the workspace's root. */
 async function generatedFolder(ctx: Context, root: Target): Promise<Target> {
   const { workspaceId } = root
   for (let isRetry = false; ; isRetry = true) {
@@ -87,7 +86,6 @@ async function generatedFolder(ctx: Context, root: Target): Promise<Target> {
     try {
       return { workspaceId, folder: await insert(ctx, root, FOLDER, 'fail', null) }
     } catch (error) {
-      // Created concurrently.
       if (!(error instanceof Refusal)) throw error
     }
   }

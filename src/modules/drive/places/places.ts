@@ -43,7 +43,6 @@ function accessOf({ role, permissions, status }: Membership, member: boolean): A
   return member ? 'all' : 'edit'
 }
 
-/** Rows directly in a folder or a workspace's root. */
 export async function rowsOf(
   ctx: Context,
   {
@@ -65,7 +64,6 @@ export async function rowsOf(
   return { ...where.base, files, next: rows.length > MOST_ROWS ? files.at(-1)!.id : null }
 }
 
-/** Files by content change, newest first. */
 export async function latestOf(
   ctx: Context,
   { workspace_id, cursor, limit }: { workspace_id?: Id | undefined; cursor?: string | undefined; limit: number },

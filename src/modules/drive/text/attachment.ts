@@ -56,7 +56,7 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
 }
 
 /**
- * Copies attachments for an item that moves to another workspace, in their order. Requires write access there; the
+ * Copies attachments for an item that moves to another workspace, in their order. Needs write access there; the
  * item's own check covers reading. One whose content was deleted stays unchanged.
  */
 export async function carry(ctx: Context, attachments: readonly Attachment[], workspaceId: Id): Promise<Attachment[]> {
@@ -88,7 +88,6 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
   })
 }
 
-/** Returns an attachment's bytes, or null if they were deleted. */
 export async function bytesAttached(engine: Engine, { sha256 }: Attachment): Promise<Buffer | null> {
   const [blob] = await engine.postgres.db
     .selectFrom('blobs')

@@ -1,4 +1,3 @@
-/** Longer lines are truncated. */
 export const MOST_LINE_BYTES = 65_536
 /** A longer response ends early. */
 export const MOST_TEXT_BYTES = 8 << 20
@@ -7,7 +6,6 @@ export interface Line {
   /** Starts at 1. */
   number: number
   text: string
-  /** Whether the line was truncated. */
   cut: boolean
 }
 
@@ -20,9 +18,8 @@ export const isPlain = (encoding: string): boolean => encoding === 'utf-8' || is
 type Parts = AsyncIterable<Uint8Array>
 
 /**
- * Calls back for each line of a text of any size: `want` decides by number whether to decode it, and `take`
- * receives it and returns whether to continue. A `\r` at a line's end isn't part of it, and no line follows the
- * last `\n`. Returns the number of lines up to where it stopped.
+ * Calls back for each line: `want` decides by number whether to decode it, and `take` returns whether to continue.
+ * Lines end with `\n` or `\r\n`; none follows the last one. Returns the number of lines.
  */
 export async function eachLine(
   parts: Parts,
@@ -44,7 +41,6 @@ export async function eachLine(
     }
     length += piece.length
   }
-  /** Returns whether to continue. */
   const end = (): boolean => {
     number += 1
     const isWanted = want(number)

@@ -15,7 +15,6 @@ import type { FileRow } from '../store.ts'
 /** The maximum number of bytes searched for a pattern; the rest is reported as not searched. */
 const MOST_SEARCHED_BYTES = 512 << 20
 const MOST_MS = 30_000
-/** Lines are sent to a thread in batches of this size. */
 const PIECE_BYTES = 65_536
 /** How long counting lines may block this thread. */
 const SLICE_MS = 10
@@ -46,7 +45,6 @@ type Reading = Pick<Context, 'engine' | 'db' | 'signal'> & { account: string }
 type ReadableRow = Pick<FileRow, 'sha256' | 'mime_type' | 'name' | 'size_bytes'>
 type Parts = (range?: { start?: number; end?: number }) => AsyncIterable<Uint8Array>
 
-/** Reads lines of a file or of a document's extracted text. */
 export async function readText(
   ctx: Reading,
   row: ReadableRow,
@@ -235,7 +233,6 @@ async function* counted(
     }
 }
 
-/** Reads until the caller disconnects. */
 async function* until(parts: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const part of parts) {
     if (signal.aborted) return

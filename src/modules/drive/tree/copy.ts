@@ -8,7 +8,6 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { insert } from './write.ts'
 
-/** A copy is one transaction. */
 const MOST_COPIED = 5_000
 
 /** Copies a file or folder into a folder. The history starts anew, and the content is shared. */
@@ -43,7 +42,6 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
   })
 }
 
-/** Folders before their contents. */
 async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
   const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
   if (rows.length >= MOST_COPIED)

@@ -12,7 +12,6 @@ import { type FileRow, fileStore } from '../store.ts'
 
 export const file = finder('file', async (ctx: Context, id) => (await fileStore.get(ctx.db, id)) ?? null)
 
-/** The current row, within the transaction that locks it. */
 export const readFile = async (ctx: Context, id: Id, param = 'id'): Promise<FileRow> =>
   (await fileStore.get(ctx.db, id)) ?? refuse('not_found', { param })
 
@@ -29,7 +28,6 @@ export async function fileFor(ctx: Context, id: Id, scope: Scope, param: string)
   return row
 }
 
-/** The location of a new item: a folder or a workspace's root. */
 export interface Target {
   workspaceId: Id
   folder: FileRow | null
@@ -72,7 +70,6 @@ export async function lockTree(ctx: Context, workspaceIds: readonly Id[], how: '
     await sql`select ${take}(hashtextextended(${`drive ${id}`}, 0))`.execute(ctx.db)
 }
 
-/** The target, re-read under the lock. */
 export async function lockTarget(ctx: Context, { workspaceId, folder }: Target): Promise<Target> {
   if (folder === null) return { workspaceId, folder }
   const row = (await fileStore.get(ctx.db, folder.id)) ?? refuse('not_found', { param: 'parent_id' })

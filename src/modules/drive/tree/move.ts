@@ -44,7 +44,6 @@ export async function rename(ctx: Context, row: FileRow, name: string): Promise<
   return renamed
 }
 
-/** Moves an item with its contents to another folder or to a workspace's root. */
 export function move(ctx: Context, before: FileRow, target: Target): Promise<FileRow> {
   const crossing = before.workspace_id !== target.workspaceId
   return ctx.transaction(async (ctx) => {
@@ -77,7 +76,6 @@ async function auditCrossing(ctx: Context, before: FileRow, { id, kind, workspac
     await writeAudit(ctx, { action: 'file.moved', workspaceId, subject: { type: 'file', id }, details })
 }
 
-/** Writes the location of a row and everything below it. */
 async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target, name: string, param = 'name') {
   const lies = placeBelow(folder, name)
   checkDepth(lies, param)
@@ -104,7 +102,6 @@ async function place(ctx: Context, row: FileRow, { workspaceId, folder }: Target
   await updateResource(ctx, row.id, { workspace_id: workspaceId })
 }
 
-/** Updates everything below a moved folder. Trashed files keep their old path. */
 async function anchorBelow(ctx: Context, row: FileRow, { path, ancestors }: { path: string; ancestors: string[] }) {
   await sql`update files set
       ancestors = ${ancestors}::text[] || ancestors[array_position(ancestors, ${row.id}::text):],
@@ -128,7 +125,6 @@ async function checkDeepest(ctx: Context, row: FileRow, lies: { path: string; an
   )
 }
 
-/** Moves an item to another workspace with its versions and trashed contents. */
 async function crossOver(ctx: Context, id: Id, workspaceId: Id): Promise<void> {
   const { rows } = await sql<{
     id: Id
@@ -179,7 +175,6 @@ export const restore = (ctx: Context, before: FileRow): Promise<FileRow> =>
     const isTaken = (await fileStore.named(ctx.db, ...at, row.name)) !== undefined
     const name = isTaken ? await fileStore.freeName(ctx.db, ...at, aroundNumber(row.name)) : row.name
     const unit = (await unitOf(ctx, row)).filter((id) => id !== row.id)
-    // First the files below, found by where the folder was.
     await sql`update files set trashed = false, trashed_with = null where id = any(${unit}::ulid[])`.execute(ctx.db)
     await place(ctx, row, { workspaceId: row.workspace_id, folder }, name)
     await sql`update resources set status = 'active', trashed_from = null, trashed_at = null, trashed_by = null,
@@ -209,7 +204,6 @@ export const remove = (ctx: Context, before: FileRow): Promise<void> =>
     await tell(ctx, 'deleted', row)
   })
 
-/** A trashed row and what was trashed with it. */
 async function unitOf(ctx: Context, row: FileRow): Promise<Id[]> {
   const { rows } = await sql<{ id: Id }>`select id from files where trashed_with = ${row.trashed_with} and trashed
     and (id = ${row.id} or ancestors @> array[${row.id}::text])`.execute(ctx.db)

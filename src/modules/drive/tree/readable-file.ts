@@ -5,7 +5,6 @@ import type { Id } from '#core/ids.ts'
 import { hasScope } from '#core/principal.ts'
 import { fileFor } from './locate.ts'
 
-/** A file's bytes with random access. */
 export interface ReadableFile {
   name: string
   /** Hexadecimal. */

@@ -9,7 +9,6 @@ import { type FileRow, type FileVersionRow, fileStore } from '../store.ts'
 import { lockFile } from './move.ts'
 import { nextVersion } from './write.ts'
 
-/** Finds a version by number or ID. Throws 404 with the field's name. */
 export async function versionOf(
   ctx: Context,
   fileId: Id,

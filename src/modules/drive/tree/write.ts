@@ -14,13 +14,11 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
 export type OnConflict = 'fail' | 'rename' | 'version'
-/** The number of versions kept per file. */
 const MOST_VERSIONS = 200
 
 export interface NewFile {
   name: string
   onConflict: OnConflict
-  /** The type stated by the sender. */
   statedType: string | null
 }
 
@@ -90,7 +88,6 @@ export const insert = async (
   (await tryInsert(ctx, target, name, onConflict, content)) ??
   refuseTaken(ctx, target.workspaceId, target.folder?.id ?? null, name)
 
-/** Null without writing anything if the name is taken. */
 async function tryInsert(
   ctx: Context,
   { workspaceId, folder }: Target,

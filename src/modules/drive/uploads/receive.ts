@@ -11,7 +11,6 @@ import { checkKept, checkLength, upload } from './locate-upload.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 import { type OnConflict, checkFree, putFile, staging } from '../tree/write.ts'
 
-/** How long an upload is kept after its last byte. */
 const KEPT_MS = 24 * 3_600_000
 /** The number of bytes of one sender buffered before they are stored. */
 const PART_BYTES = 8 << 20
@@ -89,8 +88,8 @@ export interface Append {
 }
 
 /**
- * Appends bytes at an offset and returns the new offset. Bytes of an interrupted request are kept, except under a
- * checksum. The last bytes and the complete file are committed in one transaction.
+ * Appends bytes and returns the new offset. Bytes of an interrupted request are kept, except under a checksum. The
+ * last bytes and the file are committed together.
  */
 export async function append(ctx: Context, request: Append): Promise<{ offset: number; fileId: Id | null }> {
   checkVersion(request.tus_resumable)
@@ -265,7 +264,6 @@ async function drop({ postgres, blobs }: Pick<Engine, 'postgres' | 'blobs'>, id:
   for (const place of places ?? []) await blobs.remove(place)
 }
 
-/** Deletes abandoned uploads. */
 export async function expireUploads(engine: Pick<Engine, 'postgres' | 'blobs'>): Promise<void> {
   for (;;) {
     const ids = await uploadStore.expired(engine.postgres.db, 100)

@@ -36,7 +36,6 @@ export function safeName(input: string): string {
   return whatIsWrong(name) === null ? name : clip(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
 }
 
-/** The location of an item in its workspace. */
 export interface TreePlace {
   path: string
   ancestors: string[]
