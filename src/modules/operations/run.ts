@@ -1,5 +1,6 @@
 import type { Context, Engine } from '#infra/context.ts'
 import type { JobHandler } from '#infra/jobs/jobs.ts'
+import type { Db } from '#infra/postgres/client.ts'
 import { asCaller } from '#infra/postgres/fair/callers.ts'
 import { type ErrorBody, Refusal, errorBody } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -7,86 +8,93 @@ import { checkPlace, checkWritable } from '#authz/place.ts'
 import { membershipIn } from '#core/principal.ts'
 import { scopes as allScopes } from '#core/scopes.ts'
 import { tell, transition, wake } from './events.ts'
+import { ContentWriter, ProgressWriter } from './output.ts'
 import { type OperationKind, type Outcome, jobOf } from './start.ts'
 import { type OperationRow, jobKey, operations } from './store.ts'
 import type { HasOperationWatch } from './watch.ts'
 
 const SWEEP_MS = 3_000
-/** The time that an operation may take to stop by itself. Cancelled ones must have ended within 10 s. */
+/** The time that a canceled operation has to stop. It must have ended within 10 s. */
 const GRACE_SECONDS = 4
-const PROGRESS_MS = 500
-/** The least time between two writes of appended text; the more text there is, the longer. */
-const APPEND_MS = 500
-const APPEND_CHARACTERS_PER_MS = 4_096
+
+export interface OperationWorker extends AsyncDisposable {
+  handlers: Record<string, JobHandler>
+}
 
 /**
- * Does operations, and sees to it that each comes to an end. `handlers` go to the job runner; `hosts` are the hosts
- * that this process stands for.
+ * Runs operations and makes sure that each one ends. `handlers` go to the job runner. `hosts` are the hosts that this
+ * process runs operations for.
  */
-export function runOperations<H extends HasOperationWatch>(
+export const runOperations = <H extends HasOperationWatch>(
   engine: Engine<H>,
-  list: readonly OperationKind<object, H>[],
+  kinds: readonly OperationKind<object, H>[],
   hosts: readonly string[] = [],
-): AsyncDisposable & { handlers: Record<string, JobHandler> } {
-  const { db } = engine.postgres
-  const kinds = new Map(list.map((kind) => [kind.name, kind]))
-  const jobFor = ({ kind, input }: Pick<OperationRow, 'kind' | 'input'>): string =>
-    jobOf(kinds.get(kind)?.host(input as object) ?? null)
+): OperationWorker => new Worker(engine, kinds, hosts)
 
-  // An operation that says it runs here and is not among these was lost: its end could not be written.
-  const here = new Set<Id>()
-  const running = new Set<Promise<void>>()
-  const closing = new AbortController()
+class Worker<H extends HasOperationWatch> implements OperationWorker {
+  readonly handlers: Record<string, JobHandler>
+  readonly #engine: Engine<H>
+  readonly #kinds: ReadonlyMap<string, OperationKind<object, H>>
+  /** An operation that this process should be running but that isn't in here was lost: its end couldn't be written. */
+  readonly #ids = new Set<Id>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #closing = new AbortController()
+  readonly #sweepTimer: NodeJS.Timeout
+  #sweeping: Promise<void> | null = null
 
-  /**
-   * Begins an operation and returns. Operations last for minutes or days, and a process does only so many jobs at the same
-   * time: if they were done as jobs, the operations of one account would keep everyone's mail, pushes and housekeeping waiting.
-   */
-  async function job(name: string, { id }: { id: Id }): Promise<void> {
-    if (here.has(id)) return
-    // Another process begins it, or this one after its restart.
-    if (closing.signal.aborted)
-      return await engine.jobs.add(engine.postgres, name, { id }, { key: jobKey(id), inSeconds: 1 })
-    here.add(id)
-    let row: OperationRow | null = null
-    try {
-      row = await transition(engine, (tx) => operations.take(tx, id, engine.processId))
-    } finally {
-      if (row === null) here.delete(id)
-    }
-    if (row === null) return
-    const guarded = run(row, kinds.get(row.kind), closing.signal)
-      .finally(() => here.delete(id))
-      .catch((error: unknown) => engine.log.error({ error, operation: id }, 'an operation could not be finished'))
-      .finally(() => running.delete(guarded))
-    running.add(guarded)
+  constructor(engine: Engine<H>, kinds: readonly OperationKind<object, H>[], hosts: readonly string[]) {
+    this.#engine = engine
+    this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
+    this.handlers = Object.fromEntries(
+      [null, ...hosts].map(jobOf).map((name) => [name, (payload: { id: Id }) => this.#start(name, payload.id)]),
+    )
+    this.#sweepTimer = setInterval(() => {
+      this.#sweeping ??= this.#sweep()
+        .catch((error: unknown) => engine.log.error({ error }, 'operations cannot be swept'))
+        .finally(() => (this.#sweeping = null))
+    }, SWEEP_MS)
   }
 
-  async function run(
-    row: OperationRow,
-    kind: OperationKind<object, H> | undefined,
-    stopping: AbortSignal,
-  ): Promise<void> {
+  /**
+   * Starts an operation and returns. Operations take minutes or days, and a process runs a limited number of jobs at
+   * once: as jobs, one account's operations would delay everyone's email, pushes and cleanups.
+   */
+  async #start(jobName: string, id: Id): Promise<void> {
+    if (this.#ids.has(id)) return
+    // Another process starts it, or this one after its restart.
+    if (this.#closing.signal.aborted)
+      return await this.#engine.jobs.add(this.#engine.postgres, jobName, { id }, { key: jobKey(id), inSeconds: 1 })
+    this.#ids.add(id)
+    let row: OperationRow | null = null
+    try {
+      row = await transition(this.#engine, (tx) => operations.take(tx, id, this.#engine.processId))
+    } finally {
+      if (row === null) this.#ids.delete(id)
+    }
+    if (row === null) return
+    const run = this.#run(row)
+      .finally(() => this.#ids.delete(id))
+      .catch((error: unknown) => this.#engine.log.error({ error, operation: id }, 'an operation could not be finished'))
+      .finally(() => this.#running.delete(run))
+    this.#running.add(run)
+  }
+
+  async #run(row: OperationRow): Promise<void> {
     const { id } = row
-    if (!kind) return await fail(row, new Error(`nobody does operations of the kind ${row.kind}`))
+    const kind = this.#kinds.get(row.kind)
+    if (!kind) return await this.#fail(row, new Error(`no process runs operations of the kind ${row.kind}`))
+    const stopping = this.#closing.signal
     const ended = new AbortController()
-    using _watch = engine.operationWatch.add(id, (state) => {
+    using _watch = this.#engine.operationWatch.add(id, (state) => {
       if (state?.status !== 'running' || state.cancel_requested_at !== null)
         ended.abort(new Error('the operation was cancelled'))
     })
     const signal = AbortSignal.any([ended.signal, stopping])
     using late = after(signal, GRACE_SECONDS * 1000)
-    using progress = progressOf(row)
-    const content = appendsOf(row)
+    using progress = new ProgressWriter(this.#engine, id)
+    const content = new ContentWriter(this.#engine, id)
     try {
-      const ctx = await engine.actAs({
-        accountId: row.account_id,
-        scopes: row.scopes ?? allScopes,
-        workspaceId: row.held_to,
-        payingKeyId: row.key_id,
-        signal,
-      })
-      if (!ctx) throw new Refusal('not_found', { message: 'The account no longer exists.' })
+      const ctx = await this.#contextOf(row, signal)
       checkStill(ctx, kind, row)
       const caller = { name: row.account_id, signal: null, reads: false }
       const work = asCaller(caller, () =>
@@ -101,25 +109,32 @@ export function runOperations<H extends HasOperationWatch>(
       )
       const outcome = await Promise.race([work, late.passed])
       await content.flush()
-      await conclude(row, outcome)
+      await this.#conclude(row, outcome)
     } catch (error) {
       await content.flush()
       if (ended.signal.aborted)
-        await transition(engine, (tx) => operations.leave(tx, id, engine.processId, 'cancelled'))
-      // Parts that it works with may stop a moment before it is told to.
-      else if (stopping.aborted || isStopping(error)) await interrupted(row, engine.processId)
-      else await fail(row, error)
+        await transition(this.#engine, (tx) => operations.leave(tx, id, this.#engine.processId, 'cancelled'))
+      // Services that the operation uses may stop a moment before the signal fires.
+      else if (stopping.aborted || isStopping(error)) await this.#retryOrEnd(row, this.#engine.processId)
+      else await this.#fail(row, error)
     }
   }
 
-  const isStopping = (error: unknown): boolean => error instanceof Refusal && error.code === 'shutting_down'
+  async #contextOf(row: OperationRow, signal: AbortSignal): Promise<Context<H>> {
+    const ctx = await this.#engine.actAs({
+      accountId: row.account_id,
+      scopes: row.scopes ?? allScopes,
+      workspaceId: row.held_to,
+      payingKeyId: row.key_id,
+      signal,
+    })
+    if (!ctx) throw new Refusal('not_found', { message: 'The account no longer exists.' })
+    return ctx
+  }
 
-  async function conclude(
-    row: OperationRow,
-    { cancelled = false, result, content, resource, cost }: Outcome,
-  ): Promise<void> {
-    await transition(engine, (tx) =>
-      operations.leave(tx, row.id, engine.processId, cancelled ? 'cancelled' : 'succeeded', {
+  async #conclude(row: OperationRow, { cancelled = false, result, content, resource, cost }: Outcome): Promise<void> {
+    await transition(this.#engine, (tx) =>
+      operations.leave(tx, row.id, this.#engine.processId, cancelled ? 'cancelled' : 'succeeded', {
         ...(!cancelled && { progress: 1 }),
         result: result === undefined ? null : JSON.stringify(result),
         ...(cost !== undefined && { cost_nano: cost }),
@@ -131,130 +146,69 @@ export function runOperations<H extends HasOperationWatch>(
     )
   }
 
-  async function fail(row: OperationRow, error: unknown): Promise<void> {
+  async #fail(row: OperationRow, error: unknown): Promise<void> {
     const refusal =
       error instanceof Refusal
         ? error
         : new Refusal('internal_error', {
             message: `Something went wrong on our side. If you report it, include the operation ID ${row.id}.`,
           })
-    if (refusal !== error) engine.log.error({ error, operation: row.id, kind: row.kind }, 'an operation failed')
-    await end(row, engine.processId, errorBody(refusal).error)
+    if (refusal !== error) this.#engine.log.error({ error, operation: row.id, kind: row.kind }, 'an operation failed')
+    await this.#endFailed(row, this.#engine.processId, errorBody(refusal).error)
   }
-  const end = (row: OperationRow, processId: Id, error: ErrorBody['error']) =>
-    transition(engine, (tx) => operations.leave(tx, row.id, processId, 'failed', { error: JSON.stringify(error) }))
 
-  /** Takes up an operation whose process ended under it: repeated where that is safe, and not for ever. */
-  async function interrupted(row: OperationRow, processId: Id): Promise<void> {
-    if (!kinds.get(row.kind)?.repeatable || row.attempts >= kinds.get(row.kind)!.attempts) {
-      await end(row, processId, {
+  #endFailed(row: OperationRow, processId: Id, error: ErrorBody['error']): Promise<OperationRow | null> {
+    return transition(this.#engine, (tx) =>
+      operations.leave(tx, row.id, processId, 'failed', { error: JSON.stringify(error) }),
+    )
+  }
+
+  /** Handles an operation whose process stopped: queues it again if its kind allows another attempt, else ends it. */
+  async #retryOrEnd(row: OperationRow, processId: Id): Promise<void> {
+    const kind = this.#kinds.get(row.kind)
+    if (!kind?.repeatable || row.attempts >= kind.attempts) {
+      await this.#endFailed(row, processId, {
         type: 'unavailable',
         code: 'interrupted',
         message: 'The server stopped while this was running.',
       })
       return
     }
-    await transition(engine, async (tx) => {
+    await transition(this.#engine, async (tx) => {
       const queued = await operations.leave(tx, row.id, processId, 'queued')
-      if (queued) await engine.jobs.add({ db: tx }, jobFor(row), { id: row.id }, { key: jobKey(row.id) })
+      if (queued) await this.#addJob(tx, row)
       return queued
     })
   }
 
-  /** Written at most twice a second, the last one always unless the operation ends first. */
-  function progressOf({ id }: OperationRow): Disposable & { set: (fraction: number) => void } {
-    let waiting: number | null = null
-    let timer: NodeJS.Timeout | null = null
-    const write = (): void => {
-      timer = null
-      if (waiting === null) return
-      const fraction = waiting
-      waiting = null
-      timer = setTimeout(write, PROGRESS_MS)
-      transition(engine, (tx) => operations.progress(tx, id, engine.processId, fraction)).catch((error: unknown) =>
-        engine.log.warn({ error, operation: id }, 'progress was not written'),
-      )
-    }
-    return {
-      set(fraction) {
-        waiting = Math.min(1, Math.max(0, fraction))
-        if (timer === null) write()
-      },
-      [Symbol.dispose]() {
-        if (timer) clearTimeout(timer)
-        waiting = null
-      },
-    }
+  #addJob(db: Db, row: Pick<OperationRow, 'id' | 'kind' | 'input'>): Promise<void> {
+    const host = this.#kinds.get(row.kind)?.host(row.input as object) ?? null
+    return this.#engine.jobs.add({ db }, jobOf(host), { id: row.id }, { key: jobKey(row.id) })
   }
 
-  /** The output of an operation while it goes on: written now and then, and the rest before its end. */
-  function appendsOf({ id }: OperationRow): { add: (text: string) => void; flush: () => Promise<void> } {
-    let waiting = ''
-    let written = 0
-    let first = true
-    let timer: NodeJS.Timeout | null = null
-    let writing = Promise.resolve()
-    const write = (): void => {
-      timer = null
-      const text = waiting
-      waiting = ''
-      written += text.length
-      const anew = first
-      first = false
-      writing = writing
-        .then(() => operations.append(db, id, engine.processId, text, anew))
-        .catch((error: unknown) => engine.log.warn({ error, operation: id }, 'content was not written'))
-    }
-    return {
-      add(text) {
-        // PostgreSQL holds no NUL in a text.
-        waiting += text.replaceAll('\0', '\uFFFD')
-        timer ??= setTimeout(write, first ? 0 : APPEND_MS + written / APPEND_CHARACTERS_PER_MS)
-      },
-      async flush() {
-        if (timer) clearTimeout(timer)
-        timer = null
-        if (waiting !== '') write()
-        await writing
-      },
-    }
-  }
-
-  async function sweep(): Promise<void> {
+  async #sweep(): Promise<void> {
+    const { db } = this.#engine.postgres
     const ended = await db.transaction().execute(async (tx) => {
       const rows = [...(await operations.endCancelled(tx, GRACE_SECONDS + 1)), ...(await operations.endExpired(tx))]
       for (const row of rows) await tell(tx, row)
       return rows
     })
-    if (ended.length > 0) wake(engine)
-    for (const row of await operations.orphans(db, engine.processId))
-      if (!here.has(row.id)) await interrupted(row, row.process_id!)
-    for (const row of await operations.jobless(db))
-      await engine.jobs.add({ db }, jobFor(row), { id: row.id }, { key: jobKey(row.id) })
+    if (ended.length > 0) wake(this.#engine)
+    for (const row of await operations.orphans(db, this.#engine.processId))
+      if (!this.#ids.has(row.id)) await this.#retryOrEnd(row, row.process_id!)
+    for (const row of await operations.jobless(db)) await this.#addJob(db, row)
   }
 
-  let sweeping: Promise<void> | null = null
-  const timer = setInterval(() => {
-    sweeping ??= sweep()
-      .catch((error: unknown) => engine.log.error({ error }, 'operations cannot be swept'))
-      .finally(() => (sweeping = null))
-  }, SWEEP_MS)
-  return {
-    handlers: Object.fromEntries(
-      [null, ...hosts].map(jobOf).map((name) => [name, (payload: { id: Id }) => job(name, payload)]),
-    ),
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      closing.abort(new Refusal('shutting_down'))
-      await Promise.all([sweeping, ...running])
-    },
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweepTimer)
+    this.#closing.abort(new Refusal('shutting_down'))
+    await Promise.all([this.#sweeping, ...this.#running])
   }
 }
 
-/**
- * Checks the rights again: between its start and its beginning the account may have lost the workspace, or its role
- * there.
- */
+const isStopping = (error: unknown): boolean => error instanceof Refusal && error.code === 'shutting_down'
+
+/** Checks the rights again: the account may have lost its role or the workspace while the operation was queued. */
 function checkStill(
   { principal }: Context,
   { scope }: Pick<OperationKind, 'scope'>,
@@ -268,14 +222,14 @@ function checkStill(
   checkWritable(membership)
 }
 
-/** Rejects so long after the signal fired: an operation that does not listen must not go on for ever. */
+/** Rejects `ms` after the signal fires, so that an operation that ignores the signal ends as well. */
 function after(signal: AbortSignal, ms: number): Disposable & { passed: Promise<never> } {
   const { promise, reject } = Promise.withResolvers<never>()
   let timer: NodeJS.Timeout | null = null
   const start = (): void => void (timer ??= setTimeout(() => reject(new Error('it did not stop in time')), ms))
   if (signal.aborted) start()
   else signal.addEventListener('abort', start, { once: true })
-  // Nobody may be racing any more when it comes.
+  // The race may be over when it rejects.
   promise.catch(() => {})
   return {
     passed: promise,
