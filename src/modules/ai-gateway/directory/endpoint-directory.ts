@@ -1,256 +1,223 @@
-import type { Config } from '#config'
-import type { Bus } from '#infra/bus/bus.ts'
-import type { Log } from '#infra/log.ts'
-import type { Outbound } from '#packages/http-client/outbound.ts'
-import type { Postgres } from '#infra/postgres/client.ts'
-import type { RightsWatch } from '#authz/rights.ts'
-import type { Secrets } from '#infra/secrets.ts'
+import type { EndpointUse, Offer, ProviderEndpoint } from '#gateway/model/offer.ts'
+import type { CallOutcome } from '#gateway/routing/health.ts'
 import { brokenRule } from '#gateway/routing/filter.ts'
 import { refuse } from '#core/errors.ts'
-import type { Id } from '#core/ids.ts'
 import { type Principal, rulesFor } from '#core/principal.ts'
-import { shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
-import { REFRESH_MS, KnownLists } from '../lists/known-lists.ts'
-import { CATALOGUE, readCatalogue } from '../catalogues/catalogue-store.ts'
-import { Connections } from '../connections/connections.ts'
+import { type Catalogue } from '#gateway/catalogue/catalogue.ts'
+import { REFRESH_MS } from '../lists/known-lists.ts'
+import type { Standing, TestOutcome } from '../connections/connection-state.ts'
 import { createEndpointTests } from '../connections/endpoint-tests.ts'
-import { fixedSources, isDiscovered, unlessGiven } from './fixed-sources.ts'
-import type { OwnSpeech } from '../endpoints/own-speech.ts'
-import { type Machines, localOffersOf, namesLike } from './local-models.ts'
-import { type OwnerOffers, type Reach, indexOffers, localByName, partsOf, reachableRows, resolve } from './reach.ts'
+import { type FixedSources, fixedSources, isDiscovered } from './fixed-sources.ts'
+import { namesLike } from './local-models.ts'
+import { type OwnerOffers, type Reach, localByName, partsOf, reachableRows, resolve } from './reach.ts'
 import { makesMedia } from './makes-media.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { type UsableOwners, mayUse, usableOwnersOf } from './usable-owners.ts'
 import type { Row } from '../catalogues/rows.ts'
 import type { EndpointDirectory } from './has-endpoints.ts'
-import { hasKey } from '../endpoints/presets.ts'
+import { ASK_MS, type DirectoryParts, OfferCache } from './offer-cache.ts'
 import { resealAll } from '../endpoints/sealing.ts'
-import { type Source, needsModelList, storedSource } from '../endpoints/sources.ts'
-import { type EndpointRow, INSTANCE, endpointStore } from '../store.ts'
-import { Watchers } from './watchers.ts'
+import { type Source, needsModelList } from '../endpoints/sources.ts'
+import { type EndpointRow, INSTANCE } from '../store.ts'
 
-export interface DirectoryParts {
-  config: Config
-  postgres: Postgres
-  secrets: Secrets
-  bus: Bus
-  log: Log
-  outbound: Outbound
-  machines: Machines
-  rights: RightsWatch
-  /** Speech that this machine makes; null: none. */
-  speech: OwnSpeech | null
-}
-
-/** Owners in memory at the same time; a full memory starts again. */
-const MOST_OWNERS = 50_000
-const MOST_NAMES = 2_000
-/** No model's name is longer, with its provider or computer in front. */
-const LONGEST_NAME = 600
-const ASK_MS = 5_000
-/** An engine on this machine that does not answer at once is not there. */
-const LOOK_MS = 2_000
+const MAX_NAMES = 2_000
+/** The longest name of a model, including its provider or computer. */
+const MAX_NAME_CHARACTERS = 600
 
 interface View {
+  /** The view is rebuilt when the epoch of the cache changes. */
   epoch: number
-  /** The time when its providers' lists were last looked at. */
+  /** When its providers' lists were last refreshed, on the clock of `performance.now()`. */
   checkedAt: number
   reach: Reach
   byName: Map<string, readonly Row[]>
   listed: { turn: number; text: readonly Row[]; media: readonly Row[]; failing: readonly Row[] } | null
 }
 
-/** Answers from memory; what it does not hold yet it reads from the database, and asks providers that no source knows. */
-export async function createDirectory({
-  config,
-  postgres,
-  secrets,
-  bus,
-  log,
-  outbound,
-  rights,
-  machines,
-  speech,
-}: DirectoryParts): Promise<EndpointDirectory> {
-  const { given, looked } = await fixedSources(config, log, secrets, speech)
+/** Answers from memory. Loads missing owners from the database, and asks providers for models that no list names. */
+export async function createDirectory(parts: DirectoryParts): Promise<EndpointDirectory> {
+  const { config, log, secrets, speech } = parts
+  const directory = new CachedDirectory(parts, await fixedSources(config, log, secrets, speech))
+  await directory.load()
+  return directory
+}
 
-  const byOwner = new Map<Id, OwnerOffers | Promise<OwnerOffers>>()
-  const views = new WeakMap<Principal, View>()
-  const watchers = new Watchers(servingOf)
-  // Grows with every change of what anybody is offered: a view of another epoch is put together again.
-  let epoch = 0
-  // Grows as an endpoint begins or ceases to fail: lists are made again.
-  let turns = 0
-  let lookedAt = -Infinity
+class CachedDirectory implements EndpointDirectory {
+  readonly #parts: DirectoryParts
+  readonly #cache: OfferCache
+  readonly #views = new WeakMap<Principal, View>()
+  readonly #tests: ReturnType<typeof createEndpointTests>
+  #resealing: Promise<void> = Promise.resolve()
 
-  const connections = new Connections({ postgres, bus, log, changed: () => void turns++ })
-  const asked = new KnownLists(outbound, log, relist, (source, outcome) => connections.listed(source, outcome))
-  let catalogue = shippedCatalogue()
-  let renewing: Promise<void> = Promise.resolve()
-  const hearing = rights.hear((id) => (id === CATALOGUE ? void (renewing = renewing.then(renew)) : forget(id)))
-  // Under the watch, so that no change falls between.
-  await (renewing = renewing.then(renew))
-
-  /** Reads a new catalogue: everything that was put together from the old one is put together again. */
-  async function renew(): Promise<void> {
-    catalogue = await readCatalogue(postgres.db, log, catalogue)
-    for (const ownerId of byOwner.keys()) relist(ownerId)
-    epoch++
+  constructor(parts: DirectoryParts, fixed: FixedSources) {
+    const { postgres, log, outbound } = parts
+    this.#parts = parts
+    this.#cache = new OfferCache(parts, fixed)
+    this.#tests = createEndpointTests({
+      outbound,
+      postgres,
+      log,
+      asked: this.#cache.lists,
+      connections: this.#cache.connections,
+      fixed: [...fixed.given, ...fixed.looked],
+      sourceOf: (row) => this.#cache.sourceOf(row),
+      catalogue: () => this.#cache.catalogue,
+    })
   }
 
-  /** A provider said something new about what it serves. */
-  function relist(ownerId: Id): void {
-    const before = byOwner.get(ownerId)
-    if (before === undefined) return
-    if (before instanceof Promise)
-      return void before.then(() => byOwner.get(ownerId) !== before && relist(ownerId)).catch(() => {})
-    byOwner.set(
-      ownerId,
-      indexOffers(ownerId, before.sources, (source) => asked.of(source), catalogue, before.local),
+  async load(): Promise<void> {
+    const { postgres, secrets, log } = this.#parts
+    await this.#cache.renew()
+    this.#resealing = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
+      log.warn({ error }, 'provider endpoint keys were not re-encrypted'),
     )
-    epoch++
-  }
-
-  /** Forgets the endpoints of an account, a workspace or the instance: whatever changed there is read again. */
-  function forget(ownerId: Id): void {
-    if (byOwner.delete(ownerId)) epoch++
-    watchers.look(ownerId)
-  }
-
-  async function servingOf(ownerId: Id): Promise<ReadonlySet<Id>> {
-    try {
-      const { sources, local } = await offersBy(ownerId)
-      return new Set([...sources, ...local.map(({ source }) => source)].map(({ endpoint }) => endpoint.id))
-    } catch (error) {
-      log.warn({ error }, 'provider endpoints cannot be read')
-      throw error
-    }
-  }
-
-  function sourceOf(row: EndpointRow): Source | null {
-    try {
-      const source = storedSource(row, secrets)
-      watchers.owns(row.owner_id, source.endpoint)
-      return source
-    } catch (error) {
-      log.error({ error, provider_endpoint: row.id }, 'a provider endpoint’s key cannot be decrypted')
-      return null
-    }
-  }
-
-  function offersBy(ownerId: Id): OwnerOffers | Promise<OwnerOffers> {
-    const known = byOwner.get(ownerId)
-    if (known !== undefined) return known
-    if (byOwner.size >= MOST_OWNERS) {
-      byOwner.clear()
-      // Views hold on to what was forgotten, and would not hear of its changes.
-      epoch++
-    }
-    const loading = load(ownerId).then(
-      (loaded) => {
-        // An owner that was changed while it was read is read again by the next call.
-        if (byOwner.get(ownerId) === loading) byOwner.set(ownerId, loaded)
-        return loaded
-      },
-      (error: unknown) => {
-        if (byOwner.get(ownerId) === loading) byOwner.delete(ownerId)
-        throw error
-      },
+    // Loaded early, so that the first call waits for one owner less. Local engines are found while the server starts.
+    void Promise.resolve(this.#cache.offersBy(INSTANCE)).then(
+      () => this.#cache.look(),
+      (error: unknown) => log.warn({ error }, 'provider endpoints cannot be read'),
     )
-    byOwner.set(ownerId, loading)
-    return loading
   }
 
-  async function load(ownerId: Id): Promise<OwnerOffers> {
-    const [rows, lent] = await Promise.all([
-      endpointStore.enabledOf(postgres.db, ownerId),
-      ownerId === INSTANCE ? [] : machines.servingIn(ownerId),
-    ])
-    // Older ones may lack what is asked of new ones.
-    const stored = rows.filter(hasKey).flatMap((row) => sourceOf(row) ?? [])
-    const sources = ownerId === INSTANCE ? [...stored, ...given, ...unlessGiven(looked, stored)] : stored
-    await connections.learn(sources.flatMap(({ endpoint }) => endpoint.connection ?? []))
-    // An endpoint without its list would serve nothing; one that does not answer is not waited for again.
-    const silent = sources.filter(
-      (source) => needsModelList(source) && !isDiscovered(source) && !asked.wasAsked(source),
-    )
-    await Promise.all(silent.map((source) => asked.ask(source, ASK_MS)))
-    const local = localOffersOf(ownerId, lent)
-    for (const { source } of local) watchers.owns(ownerId, source.endpoint)
-    return indexOffers(ownerId, sources, (source) => asked.of(source), catalogue, local)
+  offers(principal: Principal, model: string): readonly Row[] | Promise<readonly Row[]> {
+    if (model.length > MAX_NAME_CHARACTERS) return []
+    void this.#cache.look()
+    return this.#withView(principal, (view) => {
+      const rows = offersIn(view, model)
+      return rows.length > 0 ? rows : this.#askAround(principal, view, model)
+    })
   }
 
-  function viewOf(principal: Principal): View | Promise<View> {
-    const known = views.get(principal)
-    if (known !== undefined && known.epoch === epoch) return renewed(known)
-    const before = epoch
+  models(principal: Principal): readonly Row[] | Promise<readonly Row[]> {
+    return this.#withView(principal, (view) => this.#listedIn(view, principal).text)
+  }
+
+  mediaModels(principal: Principal): readonly Row[] | Promise<readonly Row[]> {
+    return this.#withView(principal, (view) => this.#listedIn(view, principal).media)
+  }
+
+  failingModels(principal: Principal): readonly Row[] | Promise<readonly Row[]> {
+    return this.#withView(principal, (view) => this.#listedIn(view, principal).failing)
+  }
+
+  async sources(principal: Principal): Promise<readonly Source[]> {
+    await this.#cache.look()
+    const { reach } = await this.#viewOf(principal)
+    return partsOf(reach).flatMap(({ sources, local }) => [...sources, ...new Set(local.map(({ source }) => source))])
+  }
+
+  catalogue(): Catalogue {
+    return this.#cache.catalogue
+  }
+
+  async refresh(): Promise<void> {
+    await this.#parts.rights.poll()
+    await this.#cache.renewing
+    this.#parts.bus.poke('rights')
+  }
+
+  mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean {
+    return mayUse(principal, this.#cache.watchers.ownerOf(endpoint))
+  }
+
+  watch(endpoint: ProviderEndpoint, gone: () => void): Disposable {
+    return this.#cache.watchers.add(endpoint, gone)
+  }
+
+  inUse(using: () => Iterable<EndpointUse>): void {
+    this.#cache.watchers.inUse = using
+  }
+
+  failing(endpoint: ProviderEndpoint): string | null {
+    return this.#cache.connections.failing(endpoint)
+  }
+
+  called(endpoint: ProviderEndpoint, outcome: CallOutcome, model: string): void {
+    this.#cache.connections.called(endpoint, outcome, model)
+  }
+
+  refuses({ endpoint, upstreamModel }: Offer): boolean {
+    return endpoint.away === true || this.#cache.connections.refuses(endpoint, upstreamModel)
+  }
+
+  standings(sources: readonly Source[]): Promise<readonly Standing[]> {
+    return this.#tests.standings(sources)
+  }
+
+  standingsOf(rows: readonly EndpointRow[]): Promise<readonly Standing[]> {
+    return this.#tests.standings(rows.map((row) => this.#cache.sourceOf(row)))
+  }
+
+  test(row: EndpointRow): Promise<TestOutcome> {
+    return this.#tests.test(row)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cache.stopListening()
+    await this.#tests[Symbol.asyncDispose]()
+    await this.#cache[Symbol.asyncDispose]()
+    await this.#resealing
+  }
+
+  #viewOf(principal: Principal): View | Promise<View> {
+    const cachedView = this.#views.get(principal)
+    if (cachedView !== undefined && cachedView.epoch === this.#cache.epoch) return this.#refreshLists(cachedView)
+    const epochBefore = this.#cache.epoch
     const owners = usableOwnersOf(principal)
-    const parts = [...owners.own, INSTANCE, ...owners.further].map(offersBy)
+    const parts = [...owners.own, INSTANCE, ...owners.further].map((ownerId) => this.#cache.offersBy(ownerId))
     if (!parts.some((part) => part instanceof Promise))
-      return remember(principal, owners, parts as OwnerOffers[], before)
+      return this.#remember(principal, owners, parts as OwnerOffers[], epochBefore)
     return Promise.all(parts.map((part) => Promise.resolve(part))).then((loaded) =>
-      remember(principal, owners, loaded, before),
+      this.#remember(principal, owners, loaded, epochBefore),
     )
   }
 
-  function remember(principal: Principal, { own }: UsableOwners, parts: readonly OwnerOffers[], at: number): View {
+  #remember(principal: Principal, { own }: UsableOwners, parts: readonly OwnerOffers[], epoch: number): View {
     const reach: Reach = {
       own: parts.slice(0, own.length),
       instance: parts[own.length]!,
       further: parts.slice(own.length + 1),
     }
-    const view: View = { epoch: at, checkedAt: -Infinity, reach, byName: new Map(), listed: null }
-    views.set(principal, view)
-    return renewed(view)
+    const view: View = { epoch, checkedAt: -Infinity, reach, byName: new Map(), listed: null }
+    this.#views.set(principal, view)
+    return this.#refreshLists(view)
   }
 
-  /** Sees to it that lists which have become old are renewed. Nobody waits for that. */
-  function renewed(view: View): View {
+  /** Refreshes outdated lists in the background. */
+  #refreshLists(view: View): View {
     const now = performance.now()
     if (now - view.checkedAt < REFRESH_MS) return view
     view.checkedAt = now
     for (const { sources } of partsOf(view.reach))
-      for (const source of sources) if (!isDiscovered(source)) asked.refresh(source, ASK_MS)
+      for (const source of sources) if (!isDiscovered(source)) this.#cache.lists.refresh(source, ASK_MS)
     return view
   }
 
-  const withView = <T>(principal: Principal, work: (view: View) => T): T | Promise<Awaited<T>> => {
-    const view = viewOf(principal)
+  #withView<T>(principal: Principal, work: (view: View) => T): T | Promise<Awaited<T>> {
+    const view = this.#viewOf(principal)
     return view instanceof Promise ? (view.then(work) as Promise<Awaited<T>>) : work(view)
   }
 
-  /** Looks for engines on this machine, unless it did a moment ago. */
-  function look(): Promise<unknown> | null {
-    if (looked.length === 0 || performance.now() - lookedAt < REFRESH_MS) return null
-    lookedAt = performance.now()
-    return Promise.all(looked.map((source) => asked.ask(source, LOOK_MS, 0)))
-  }
-
-  function listedIn(view: View, principal: Principal): NonNullable<View['listed']> {
-    void look()
-    if (view.listed?.turn === turns) return view.listed
-    const isFailing = ({ endpoint }: Row): boolean => connections.failing(endpoint) !== null
+  #listedIn(view: View, principal: Principal): NonNullable<View['listed']> {
+    void this.#cache.look()
+    if (view.listed?.turn === this.#cache.failureTurns) return view.listed
+    const isFailing = ({ endpoint }: Row): boolean => this.#cache.connections.failing(endpoint) !== null
     const all = allowedTo(principal, reachableRows(view.reach, isFailing))
     const rows = all.filter((row) => !isFailing(row))
     const text = rows.filter(({ kind }) => kind === 'text' || kind === 'embedding')
-    return (view.listed = { turn: turns, text, media: rows.filter(makesMedia), failing: all.filter(isFailing) })
+    return (view.listed = {
+      turn: this.#cache.failureTurns,
+      text,
+      media: rows.filter(makesMedia),
+      failing: all.filter(isFailing),
+    })
   }
 
-  function offersIn(view: View, model: string): readonly Row[] {
-    const known = view.byName.get(model)
-    if (known !== undefined) return known
-    const rows = resolve(view.reach, model)
-    if (view.byName.size >= MOST_NAMES) view.byName.clear()
-    if (rows.length > 0) view.byName.set(model, rows)
-    return rows
-  }
-
-  /** Asks the providers that could serve a model which none is known to serve, those that the name mentions first. */
-  async function askAround(principal: Principal, known: View, model: string): Promise<readonly Row[]> {
-    // Another process may have got the endpoint, or lent the computer, a moment ago.
-    await rights.poll()
-    const view = await withView(principal, (now) => now)
-    if (view !== known) {
+  /** Asks providers whether they serve a model that no list has: those named in it, or else all. */
+  async #askAround(principal: Principal, usedView: View, model: string): Promise<readonly Row[]> {
+    // Another process may just have added the endpoint or shared the computer.
+    await this.#parts.rights.poll()
+    const view = await this.#withView(principal, (now) => now)
+    if (view !== usedView) {
       const added = offersIn(view, model)
       if (added.length > 0) return added
     }
@@ -259,91 +226,40 @@ export async function createDirectory({
     const named = open.filter(({ endpoint }) => model.startsWith(`${endpoint.slug}/`))
     await Promise.all([
       ...(named.length > 0
-        ? named.map((source) => asked.askSilent(source, ASK_MS))
-        : open.filter(needsModelList).map((source) => asked.ask(source, ASK_MS))),
-      look(),
+        ? named.map((source) => this.#cache.lists.askSilent(source, ASK_MS))
+        : open.filter(needsModelList).map((source) => this.#cache.lists.ask(source, ASK_MS))),
+      this.#cache.look(),
     ])
-    const rows = await withView(principal, (again) => offersIn(again, model))
+    const rows = await this.#withView(principal, (again) => offersIn(again, model))
     if (rows.length > 0) return rows
-    const names = await withView(principal, ({ reach }) => namesLike(localByName(reach), model))
+    const names = await this.#withView(principal, ({ reach }) => namesLike(localByName(reach), model))
     if (names.length > 0)
       refuse('not_found', {
         param: 'model',
         message: `Several computers have a model with this name. Choose one: ${names.map((one) => `\`${one}\``).join(', ')}.`,
       })
-    // Whether there is such a model is not known: to say that there is none would be final.
+    // While a list can't be read, the model may exist: clients take `not_found` as final.
     for (const source of named.filter(needsModelList)) {
-      const failure = asked.whyUnknown(source)
+      const failure = this.#cache.lists.whyUnknown(source)
       if (failure !== null) refuseUnknown(source, failure)
     }
     return rows
   }
-
-  const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
-    log.warn({ error }, 'provider endpoint keys were not re-encrypted'),
-  )
-  // Loaded ahead, so that the first call waits for one owner less; and engines are looked for while the server starts.
-  void Promise.resolve(offersBy(INSTANCE)).then(look, (error: unknown) =>
-    log.warn({ error }, 'provider endpoints cannot be read'),
-  )
-
-  const tests = createEndpointTests({
-    outbound,
-    postgres,
-    log,
-    asked,
-    connections,
-    fixed: [...given, ...looked],
-    sourceOf,
-    catalogue: () => catalogue,
-  })
-
-  return {
-    offers(principal, model) {
-      if (model.length > LONGEST_NAME) return []
-      void look()
-      return withView(principal, (view) => {
-        const rows = offersIn(view, model)
-        return rows.length > 0 ? rows : askAround(principal, view, model)
-      })
-    },
-    models: (principal) => withView(principal, (view) => listedIn(view, principal).text),
-    mediaModels: (principal) => withView(principal, (view) => listedIn(view, principal).media),
-    failingModels: (principal) => withView(principal, (view) => listedIn(view, principal).failing),
-    async sources(principal) {
-      await look()
-      const { reach } = await viewOf(principal)
-      return partsOf(reach).flatMap(({ sources, local }) => [...sources, ...new Set(local.map(({ source }) => source))])
-    },
-    catalogue: () => catalogue,
-    async refresh() {
-      await rights.poll()
-      await renewing
-      bus.poke('rights')
-    },
-    mayUse: (principal, endpoint) => mayUse(principal, watchers.ownerOf(endpoint)),
-    watch: (endpoint, gone) => watchers.add(endpoint, gone),
-    inUse: (using) => void (watchers.inUse = using),
-    failing: (endpoint) => connections.failing(endpoint),
-    called: (endpoint, outcome, model) => connections.called(endpoint, outcome, model),
-    refuses: ({ endpoint, upstreamModel }) => endpoint.away === true || connections.refuses(endpoint, upstreamModel),
-    standings: (sources) => tests.standings(sources),
-    standingsOf: (rows) => tests.standings(rows.map(sourceOf)),
-    test: (row) => tests.test(row),
-    async [Symbol.asyncDispose]() {
-      hearing[Symbol.dispose]()
-      await tests[Symbol.asyncDispose]()
-      await connections[Symbol.asyncDispose]()
-      await renewing
-      await running
-    },
-  }
 }
 
-/** The part of a list that the rules of the caller's workspace allow. */
+/** The models that the rules of the caller's workspace allow. */
 function allowedTo(principal: Principal, rows: readonly Row[]): readonly Row[] {
   const { credential, personalWorkspaceId } = principal
   const bound = credential.kind === 'session' ? null : credential.workspaceId
   const rules = rulesFor(principal, bound ?? personalWorkspaceId)
   return rules === undefined ? rows : rows.filter((offer) => brokenRule(offer, { rules }) === undefined)
+}
+
+function offersIn(view: View, model: string): readonly Row[] {
+  const cachedRows = view.byName.get(model)
+  if (cachedRows !== undefined) return cachedRows
+  const rows = resolve(view.reach, model)
+  if (view.byName.size >= MAX_NAMES) view.byName.clear()
+  if (rows.length > 0) view.byName.set(model, rows)
+  return rows
 }

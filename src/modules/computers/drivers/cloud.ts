@@ -10,7 +10,7 @@ import type { Cloud } from './handle.ts'
 import { openHost } from './host.ts'
 import { listenForDaemons } from './link-socket.ts'
 import { roomIn } from './limits/room.ts'
-import { lookAfter } from './look-after.ts'
+import { reconcileComputers } from './reconcile/reconcile.ts'
 import { placeProgram } from './inside/program.ts'
 import { join } from 'node:path'
 
@@ -49,7 +49,7 @@ export async function startCloud({ engine, leases, config, mount }: CloudParts):
       )
     }
     if (closing.signal.aborted) return
-    manager = lookAfter({ engine, leases, hostId: host.id, drivers: available })
+    manager = reconcileComputers({ engine, leases, hostId: host.id, drivers: available })
   })
   stack.defer(async () => {
     closing.abort()
