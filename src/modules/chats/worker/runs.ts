@@ -26,24 +26,24 @@ import { addUsage } from '#core/usage.ts'
 const AGAIN_MS = 500
 const HAND_OVER_MS = 5_000
 
-/** The runs of this process. A run belongs to the server: whoever reads it may come and go. */
+/** The runs of this process. They continue without readers. */
 export interface Runs extends AsyncDisposable {
-  /** The server is stopping: a run accepted now waits for another process. */
+  /** The server is stopping: another process starts the runs accepted from now on. */
   readonly draining: boolean
-  /** The number of runs that go on here. */
+  /** The number of active runs. */
   readonly going: number
-  /** Fires when nothing more happens here: whoever waits, waits in vain. */
+  /** Fires when this process stops running chats. */
   readonly closing: AbortSignal
   readonly watch: RunWatch
-  /** The log of a run that this process runs. */
+  /** The log of an active run of this process. */
   live(runId: Id): RunLog | undefined
-  /** Runs what this process has claimed; call it once the claim is durable. */
+  /** Runs a claimed run. Call it after the claim is committed. */
   begin(claim: Claim): void
-  /** Stops these where they run, whichever process that is. */
+  /** Stops these runs in whichever process runs them. */
   stop(runIds: readonly Id[]): void
-  /** Says that a run waits whose turn it may be. */
+  /** Wakes the processes to look for waiting runs. */
   wake(): void
-  /** Lets runs come to their end for so long, then hands them over or ends them. */
+  /** Lets runs finish for this long, then hands them over or ends them. */
   drain(seconds: number): Promise<void>
 }
 
@@ -57,93 +57,162 @@ interface Active {
 export interface HasRuns {
   runs: Runs
 }
-/** The handles by which chats use other areas, with the runs of this process. */
+/** The handles by which chats use other modules, with the runs of this process. */
 export interface ChatHandles extends AgentHandles, HasRuns {
   chatBatches: ChatBatches
-  /** Pauses what speaks in a chat whose agent the caller changes. Automations have it. */
+  /** Pauses automations that use a chat whose agent the caller changes. */
   chatChanged(ctx: Context, chatId: Id): Promise<void>
 }
 
 /** Takes part in running the chats of this database. */
-export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Runs {
-  const { postgres, bus, log } = engine
-  const { db } = postgres
-  const active = new Map<Id, Active>()
-  const writer: EventWriter = createEventWriter({ postgres: postgres.forServer, log })
-  const watch = new RunWatch(postgres.forServer, log)
-  const written = createFinisher(engine)
-  let draining = false
-  const closing = new AbortController()
+export const startRuns = (engine: Engine<AgentHandles>, delegate: Delegate): Runs => new RunWorker(engine, delegate)
 
-  function begin(claim: Claim): void {
+class RunWorker implements Runs {
+  readonly watch: RunWatch
+  readonly #engine: Engine<AgentHandles>
+  readonly #delegate: Delegate
+  readonly #active = new Map<Id, Active>()
+  readonly #writer: EventWriter
+  readonly #finish: ReturnType<typeof createFinisher>
+  readonly #closing = new AbortController()
+  #draining = false
+  readonly #sweeping: AsyncDisposable
+
+  constructor(engine: Engine<AgentHandles>, delegate: Delegate) {
+    this.#engine = engine
+    this.#delegate = delegate
+    const { postgres, log } = engine
+    this.#writer = createEventWriter({ postgres: postgres.forServer, log })
+    this.watch = new RunWatch(postgres.forServer, log)
+    this.#finish = createFinisher(engine)
+    this.#sweeping = startSweeping(engine, {
+      closing: this.closing,
+      draining: () => this.#draining,
+      has: (id) => this.#active.has(id),
+      ids: () => [...this.#active.keys()],
+      begin: (claim) => this.begin(claim),
+      stop: (id) => this.#active.get(id)?.stop.abort(STOPPED),
+      lose: (id) => this.#active.get(id)?.log.lose(),
+    })
+  }
+
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  get going(): number {
+    return this.#active.size
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  live(runId: Id): RunLog | undefined {
+    const runLog = this.#active.get(runId)?.log
+    // A process that lost a run may take a while to drop it. Later events are in the table.
+    return runLog?.tail.ended ? undefined : runLog
+  }
+
+  begin(claim: Claim): void {
     const { run, lastSeq, events } = claim
     const runLog = new RunLog(run.id, run.fence, lastSeq, events)
     const stop = new AbortController()
     const entry: Active = { claim, log: runLog, stop, done: Promise.resolve() }
-    active.set(run.id, entry)
+    this.#active.set(run.id, entry)
     const caller = { name: run.account_id, signal: null, reads: false }
-    entry.done = asCaller(caller, () => carryOut(entry))
-      .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left unfinished'))
+    entry.done = asCaller(caller, () => this.#carryOut(entry))
+      .catch((error: unknown) => this.#engine.log.error({ error, run: run.id }, 'a run was left unfinished'))
       .finally(() => {
-        active.delete(run.id)
+        this.#active.delete(run.id)
         runLog.tail.end()
       })
   }
 
-  async function carryOut({ claim, log: runLog, stop }: Active): Promise<void> {
-    const signal = AbortSignal.any([stop.signal, runLog.lost])
-    const ending = await generate(engine, claim, signal, {
-      tell(facts) {
-        writer.append(runLog, facts)
-        return writer.room(runLog)
-      },
-      told: () => writer.flushed(runLog),
-      delegate,
+  stop(runIds: readonly Id[]): void {
+    const elsewhere = runIds.filter((id) => {
+      this.#active.get(id)?.stop.abort(STOPPED)
+      return !this.#active.has(id)
     })
-    // Settled before a step says so: a step without its line in the books would be a cost that nobody paid.
-    await Promise.all([writer.flushed(runLog), durably(() => engine.ledger.flush())])
+    if (elsewhere.length > 0) this.wake()
+  }
+
+  wake(): void {
+    this.#engine.bus.poke('runs')
+  }
+
+  async drain(seconds: number): Promise<void> {
+    this.#draining = true
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const deadline = setTimeout(resolve, seconds * 1000)
+    await Promise.race([late, this.#allDone()])
+    clearTimeout(deadline)
+    for (const { stop } of this.#active.values()) stop.abort(HAND_OVER)
+    // Another process finds the runs that can't be written now.
+    await Promise.race([sleep(HAND_OVER_MS, undefined, { ref: false }), this.#allDone()])
+    this.#closing.abort()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0)
+    await this.#sweeping[Symbol.asyncDispose]()
+    await this.#writer[Symbol.asyncDispose]()
+  }
+
+  async #carryOut({ claim, log: runLog, stop }: Active): Promise<void> {
+    const signal = AbortSignal.any([stop.signal, runLog.lost])
+    const ending = await generate(this.#engine, claim, signal, {
+      tell: (facts) => {
+        this.#writer.append(runLog, facts)
+        return this.#writer.room(runLog)
+      },
+      told: () => this.#writer.flushed(runLog),
+      delegate: this.#delegate,
+    })
+    // The ledger is written before the step, so that no step has a cost that nobody was charged for.
+    await Promise.all([this.#writer.flushed(runLog), this.#durably(() => this.#engine.ledger.flush())])
     if (runLog.lost.aborted) return
-    if (ending.status === 'requires_action') return await durably(() => rest(claim.run, ending, runLog))
+    if (ending.status === 'requires_action') return await this.#durably(() => this.#rest(claim.run, ending, runLog))
     const handedOver = ending.status === 'cancelled' && stop.signal.reason === HAND_OVER
-    if (handedOver && (await durably(() => release(claim.run, ending)))) return
+    if (handedOver && (await this.#durably(() => this.#release(claim.run, ending)))) return
     const final: Ending = handedOver ? { ...ending, status: 'failed', error: interrupted } : ending
     try {
-      await durably(() => finish(claim.run, final, runLog))
+      await this.#durably(() => this.#end(claim.run, final, runLog))
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      log.error({ error, run: claim.run.id }, 'a run’s result cannot be written')
-      await durably(() => finish(claim.run, withoutFigures(final), runLog))
+      this.#engine.log.error({ error, run: claim.run.id }, 'a run’s result cannot be written')
+      await this.#durably(() => this.#end(claim.run, withoutFigures(final), runLog))
     }
   }
 
-  /** Writes the end, gives the turn to whoever waits, and only then shows it. */
-  async function finish(run: RunRow, ending: Ending, runLog: RunLog): Promise<void> {
-    const done = await written({ run, ending, lastSeq: runLog.lastSeq, handOn: !draining })
+  /** Writes the end and starts the chat's next run before readers see the end. */
+  async #end(run: RunRow, ending: Ending, runLog: RunLog): Promise<void> {
+    const done = await this.#finish({ run, ending, lastSeq: runLog.lastSeq, handOn: !this.#draining })
     if (done === null) return
     runLog.tail.push(done.ended.events)
-    bus.poke('outbox')
-    if (done.next) begin(done.next)
-    // The run that handed this on may be waiting elsewhere, and what this has handed on is no longer wanted.
-    if ((done.next === null && draining) || run.parent_call !== null || ending.status !== 'completed') bus.poke('runs')
+    this.#engine.bus.poke('outbox')
+    if (done.next) this.begin(done.next)
+    // Its parent may be waiting in another process, and its own delegated runs may have to stop.
+    if ((done.next === null && this.#draining) || run.parent_call !== null || ending.status !== 'completed') this.wake()
   }
 
-  /** Lets the run rest until a person has decided: nobody runs it meanwhile. */
-  async function rest(run: RunRow, left: Parameters<typeof pause>[2], runLog: RunLog): Promise<void> {
-    const events = await db.transaction().execute(async (tx) => {
+  /** Pauses the run until someone decides on its pending tool calls. */
+  async #rest(run: RunRow, pendingCalls: Parameters<typeof pause>[2], runLog: RunLog): Promise<void> {
+    const events = await this.#engine.postgres.db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, run.chat_id)) === null) return null
-      // Asked to stop while it came to rest: it has ended rather than waits.
+      // Canceled while it was being paused: it ends instead.
       const now = await runStore.get(tx, run.chat_id, run.id)
-      const paused = await pause(tx, run, left, runLog.lastSeq)
+      const paused = await pause(tx, run, pendingCalls, runLog.lastSeq)
       if (paused && now?.cancel_requested_at) await cancelWaiting(tx, (await runStore.get(tx, run.chat_id, run.id))!)
       return paused
     })
     if (events) runLog.tail.push(events)
-    bus.poke('outbox')
+    this.#engine.bus.poke('outbox')
   }
 
-  /** Releases a run for another process, with what it has used; false when nobody can go on from where it is. */
-  async function release(run: RunRow, { step, model, provider, usage, cost, before = null }: Ending): Promise<boolean> {
-    const released = await db.transaction().execute(async (tx) => {
+  /** Releases a run to another process, with its usage. Returns false if the run can't be continued. */
+  async #release(run: RunRow, { step, model, provider, usage, cost, before = null }: Ending): Promise<boolean> {
+    const released = await this.#engine.postgres.db.transaction().execute(async (tx) => {
       if ((await chatStore.lock(tx, run.chat_id)) === null) return true
       const { kept } = await keptOf(tx, run)
       if (kept === null) return false
@@ -156,86 +225,31 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
       await messageStore.setStatus(tx, run.output_message_id, 'queued')
       return true
     })
-    bus.poke('runs')
+    this.wake()
     return released
   }
 
-  /**
-   * Repeats a write until the database takes it: a run without an end would hold up its chat. Throws where it never
-   * will.
-   */
-  async function durably<T>(write: () => Promise<T>): Promise<T> {
+  /** Retries a write until it succeeds, because a run without an end blocks its chat. Throws if it can't succeed. */
+  async #durably<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await write()
       } catch (error) {
-        if (closing.signal.aborted || isUnstorable(error)) throw error
-        log.warn({ error }, 'a run’s result cannot be written right now')
+        if (this.#closing.signal.aborted || isUnstorable(error)) throw error
+        this.#engine.log.warn({ error }, 'a run’s result cannot be written right now')
         await sleep(AGAIN_MS)
       }
     }
   }
 
-  const allDone = () => Promise.all([...active.values()].map(({ done }) => done))
-
-  const sweeping = startSweeping(engine, {
-    closing: closing.signal,
-    get draining() {
-      return draining
-    },
-    has: (id) => active.has(id),
-    ids: () => [...active.keys()],
-    begin,
-    stop: (id) => active.get(id)?.stop.abort(STOPPED),
-    lose: (id) => active.get(id)?.log.lose(),
-  })
-
-  const runs: Runs = {
-    get draining() {
-      return draining
-    },
-    get going() {
-      return active.size
-    },
-    watch,
-    closing: closing.signal,
-    live(runId) {
-      const runLog = active.get(runId)?.log
-      // One that lost its run may take a while to leave it: what more there is to read is in the table.
-      return runLog?.tail.ended ? undefined : runLog
-    },
-    begin,
-    stop(runIds) {
-      const elsewhere = runIds.filter((id) => {
-        active.get(id)?.stop.abort(STOPPED)
-        return !active.has(id)
-      })
-      if (elsewhere.length > 0) bus.poke('runs')
-    },
-    wake: () => bus.poke('runs'),
-    async drain(seconds) {
-      draining = true
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const deadline = setTimeout(resolve, seconds * 1000)
-      await Promise.race([late, allDone()])
-      clearTimeout(deadline)
-      for (const { stop } of active.values()) stop.abort(HAND_OVER)
-      // A run that cannot be written now is found by whoever comes next.
-      await Promise.race([sleep(HAND_OVER_MS, undefined, { ref: false }), allDone()])
-      closing.abort()
-    },
-    async [Symbol.asyncDispose]() {
-      await runs.drain(0)
-      await sweeping[Symbol.asyncDispose]()
-      await writer[Symbol.asyncDispose]()
-    },
+  #allDone(): Promise<unknown> {
+    return Promise.all([...this.#active.values()].map(({ done }) => done))
   }
-  return runs
 }
 
-/** A value that a column cannot hold (class 22): to try again is of no use. */
+/** A value that doesn't fit its column (SQLSTATE class 22). Retrying is useless. */
 const isUnstorable = (error: unknown): boolean => sqlState(error)?.startsWith('22') === true
-/** The ending with what was said, without figures that a provider may have reported beyond all bounds. */
+/** The ending without figures: a provider may have reported values out of range. */
 const withoutFigures = (ending: Ending): Ending => ({
   ...ending,
   status: 'failed',
