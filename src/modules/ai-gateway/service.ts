@@ -57,9 +57,13 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   aiGateway,
   {
     async providers(ctx, { cursor, limit }) {
-      const { models, mediaModels, failingModels } = ctx.engine.endpoints
+      const { endpoints } = ctx.engine
       const { principal } = ctx
-      const all = [...(await models(principal)), ...(await mediaModels(principal)), ...(await failingModels(principal))]
+      const all = [
+        ...(await endpoints.models(principal)),
+        ...(await endpoints.mediaModels(principal)),
+        ...(await endpoints.failingModels(principal)),
+      ]
       const byEndpoint = Map.groupBy(all, ({ endpoint }) => endpoint.id)
       const sources = (await ctx.engine.endpoints.sources(ctx.principal))
         // Undiscovered local engines are hidden.

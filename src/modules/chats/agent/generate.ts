@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AgentRow, agentBehind } from '#modules/agents/service.ts'
+import type { AgentRow } from '#modules/agents/service.ts'
 import type { Engine } from '#infra/context.ts'
 import { guestOf } from '#authz/shares.ts'
 import { payerOf } from '#infra/ledger/payer.ts'
@@ -7,10 +7,11 @@ import type { Completion, ServedCall } from '#gateway/call/complete.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
 import type { CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#core/errors.ts'
-import { scopes as allScopes } from '#core/scopes.ts'
-import { placeNow } from '../runs/acting.ts'
+import type { Budget } from '#core/money.ts'
+import type { Principal } from '#core/principal.ts'
 import { mismatch } from './answer-schema.ts'
 import { AgentAnswer } from './answer.ts'
+import { type RunContext, loadContext } from './run-context.ts'
 import { type RunBudgets, budgetsOf, lineageOf } from '../runs/budgets.ts'
 import { answerCalls } from './tools/call-tools.ts'
 import { claimStore } from '../runs/claim-store.ts'
@@ -28,47 +29,192 @@ import type { Claim, Ending } from '../runs/transitions.ts'
 import { addUsage } from '#core/usage.ts'
 import type { AgentHandles } from './tools/handles.ts'
 
-/** The time that a call may take to leave its provider once it is told to. */
+/** The time that a call has to stop after an abort. Its end reports the usage. */
 const LEAVE_MS = 2_000
 
 /** Model calls of a run whose agent sets no limit. */
-const MOST_TURNS = 50
+const MAX_TURNS = 50
 
-/** The way that a run leaves its process: at its end, or until a person has decided. */
+/** How a run leaves its process: at its end, or until someone decides on its tool calls. */
 export type RunExit = Ending | { status: 'requires_action'; pending: PendingAction[]; parts: Part[] }
 
-/** A listener that is told what goes on in a run. */
 export interface RunObserver {
-  /** Resolves when more may be told. */
+  /** Resolves when the observer can take more. */
   tell(facts: readonly RunEvent[]): Promise<void>
-  /** Resolves when what was told is durable. */
+  /** Resolves when all events are durable. */
   told(): Promise<void>
   /** Hands a task to another agent. */
   delegate: Delegate
 }
 
 /**
- * Runs the model on the path that ends with the run's input, telling of the answer as it comes; calls of the agent's
- * tools are answered and the model asked again, until it calls none. Never throws: an error is how it ends.
- * `signal` stops it; what had come by then is kept. `claim` is brought up to date with what is kept of it.
+ * Runs the model over the branch that ends at the run's input message and streams the answer to `observer`. Executes
+ * the agent's tool calls and calls the model again until it calls no tools. Never throws: errors end the run.
+ * If `signal` fires, the answer so far is kept. Updates `claim` after each turn.
  */
-export async function generate(
+export const generate = (
   engine: Engine<AgentHandles>,
   claim: Claim,
   signal: AbortSignal,
-  teller: RunObserver,
-): Promise<RunExit> {
-  const { run, output } = claim
-  const answer = new AgentAnswer(output.id, output.content)
-  let startedAt = new Date()
-  let completion: Completion | null = null
-  let toolset: Toolset | null = null
-  /** Every call of the model is kept as a step by now. */
-  let kept = output.content.length > 0
-  /** The request that the model is being asked, and where its answer begins among the parts. */
-  let asked: { request: CanonicalRequest; from: number } | null = null
-  const stepOf = async (status: Step['status'], error: ErrorBody['error'] | null): Promise<Step> => {
-    const served = completion?.served ?? null
+  observer: RunObserver,
+): Promise<RunExit> => new Generation(engine, claim, signal, observer).run()
+
+class Generation {
+  readonly #engine: Engine<AgentHandles>
+  readonly #claim: Claim
+  readonly #signal: AbortSignal
+  readonly #observer: RunObserver
+  readonly #answer: AgentAnswer
+  #startedAt = new Date()
+  #completion: Completion | null = null
+  #toolset: Toolset | null = null
+  /** Whether the last model call is saved as a step. */
+  #isSaved: boolean
+  /** The current model request, and where its answer starts among the parts. */
+  #request: { content: CanonicalRequest; firstPart: number } | null = null
+
+  constructor(engine: Engine<AgentHandles>, claim: Claim, signal: AbortSignal, observer: RunObserver) {
+    this.#engine = engine
+    this.#claim = claim
+    this.#signal = signal
+    this.#observer = observer
+    this.#answer = new AgentAnswer(claim.output.id, claim.output.content)
+    this.#isSaved = claim.output.content.length > 0
+  }
+
+  async run(): Promise<RunExit> {
+    try {
+      return await this.#takeTurns()
+    } catch (error) {
+      await this.#observer.tell(this.#answer.end())
+      if (this.#signal.aborted) return await this.#ending('cancelled', null)
+      if (!(error instanceof Refusal)) this.#engine.log.error({ error, run: this.#claim.run.id }, 'a run failed')
+      const refusal = error instanceof Refusal ? error : new Refusal('internal_error')
+      const failed = await this.#ending('failed', errorBody(refusal).error)
+      return refusal.toPayer ? { ...failed, payerError: errorBody(refusal.toPayer).error } : failed
+    } finally {
+      // Not awaited: closing connections to MCP servers may take long.
+      void leave(this.#toolset)
+    }
+  }
+
+  async #takeTurns(): Promise<RunExit> {
+    const { run } = this.#claim
+    const [context, earlierSteps] = await Promise.all([
+      this.#claim.known ?? loadContext(this.#engine, this.#claim, this.#signal),
+      this.#isSaved ? stepStore.of(this.#engine.postgres.db, run) : [],
+    ])
+    const { principal, agent } = context
+    const messages = await readFiles(this.#engine, context.said, this.#signal)
+    const toolset = await this.#openTools(context)
+    const maxTurns = agent?.max_turns ?? MAX_TURNS
+    let lineage: readonly RunBudgets[] | null = context.lineage
+    let turns = earlierSteps.filter(({ kind, status }) => kind === 'model' && status === 'completed').length
+    for (; ; turns++) {
+      // Read for every turn, so that changed budgets apply from the next turn on.
+      const budgets = budgetsOf(lineage ?? (await lineageOf(this.#engine.postgres, run.id)))
+      lineage = null
+      const pending = toolset.empty ? [] : await this.#callTools(toolset, budgets, earlierSteps)
+      if (pending.length > 0) return { status: 'requires_action', pending, parts: this.#answer.parts }
+      if (turns >= maxTurns)
+        refuse('limit_reached', {
+          message: `The agent reached its limit of ${maxTurns} model calls without finishing.`,
+          details: { limit: maxTurns },
+        })
+      await this.#callModel(principal, budgets, {
+        model: run.model,
+        messages: turnOf(agent?.system_prompt ?? null, [
+          ...messages,
+          { role: 'assistant' as const, content: this.#answer.parts },
+        ]),
+        ...settingsOf(toolset, agent),
+      })
+      if (toolset.empty || openCalls(this.#answer.parts).length === 0) {
+        checkSchema(agent, this.#answer.parts)
+        return await this.#ending('completed', null)
+      }
+      await this.#saveTurn()
+    }
+  }
+
+  async #openTools({ principal, agent, lineage }: RunContext): Promise<Toolset> {
+    const toolset = await toolsetOf(this.#engine, {
+      agent,
+      principal,
+      workspaceId: this.#claim.run.workspace_id,
+      lineage,
+      delegate: this.#observer.delegate,
+      signal: this.#signal,
+    })
+    this.#toolset = toolset
+    await this.#observer.tell(toolset.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
+    return toolset
+  }
+
+  /** Executes open tool calls. Returns those that someone has to approve first. */
+  #callTools(toolset: Toolset, budgets: readonly Budget[], earlierSteps: readonly StepRow[]): Promise<PendingAction[]> {
+    return answerCalls({
+      engine: this.#engine,
+      run: this.#claim.run,
+      budgets,
+      toolset,
+      parts: this.#answer.parts,
+      isCut: (this.#answer.finish ?? finishOf(earlierSteps)) === 'length',
+      signal: this.#signal,
+      before: earlierSteps,
+      tell: async (facts) => {
+        await this.#observer.tell(facts)
+        await this.#observer.told()
+      },
+    })
+  }
+
+  async #callModel(principal: Principal, budgets: readonly Budget[], request: CanonicalRequest): Promise<void> {
+    const { run, output } = this.#claim
+    this.#answer.next()
+    this.#startedAt = new Date()
+    this.#isSaved = false
+    this.#request = { content: request, firstPart: this.#answer.parts.length }
+    const payer = payerOf(principal, run.workspace_id, {
+      guestOf: await guestOf(this.#engine.postgres.db, principal, run.workspace_id),
+      chatId: run.chat_id,
+      runId: run.id,
+      messageId: output.id,
+      budgets,
+    })
+    this.#completion = this.#engine.completeTurn(principal, request, { signal: this.#signal, payer, surface: 'chat' })
+    for await (const chunk of leaving(this.#completion, this.#signal)) {
+      if (chunk.type === 'error') throw refusalOf(chunk.error)
+      await this.#observer.tell(this.#answer.add(chunk))
+    }
+    await this.#observer.tell(this.#answer.end())
+  }
+
+  /** Saves a model turn before its tools run, so that another process can continue the run from here. */
+  async #saveTurn(): Promise<void> {
+    // The ledger is written before the step, so that no step has a cost that nobody was charged for.
+    await Promise.all([this.#observer.told(), this.#engine.ledger.flush()])
+    const served = this.#completion?.served ?? null
+    const step = await this.#stepOf('completed', null)
+    const claim = this.#claim
+    await this.#engine.postgres.db.transaction().execute(async (db) => {
+      const { usage = null, cost = null } = served ?? {}
+      const run = await claimStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
+      if (!run) throw new Error('another process has the run')
+      await stepStore.insert(db, run, step)
+      claim.output = await messageStore.keep(db, claim.output.id, {
+        content: this.#answer.parts,
+        ...(served && { served: { ...served, usage: addUsage(claim.output.usage, usage) } }),
+      })
+      claim.run = run
+    })
+    this.#isSaved = true
+    this.#completion = null
+  }
+
+  async #stepOf(status: Step['status'], error: ErrorBody['error'] | null): Promise<Step> {
+    const { run } = this.#claim
+    const served = this.#completion?.served ?? null
     return {
       kind: 'model',
       name: served?.model ?? run.model,
@@ -77,172 +223,47 @@ export async function generate(
       result: served && resultOf(served),
       error,
       cost_nano: served?.cost ?? null,
-      started_at: startedAt,
-      request:
-        asked &&
-        (await sealRequest(
-          engine,
-          { request: asked.request, answer: answer.parts.slice(asked.from), finish_reason: answer.finish },
-          run.account_id,
-        )),
+      started_at: this.#startedAt,
+      request: this.#request && (await this.#sealedRequest(this.#request)),
     }
   }
-  const ending = async (status: Ending['status'], error: ErrorBody['error'] | null): Promise<Ending> => {
-    const served = completion?.served ?? null
+
+  #sealedRequest({ content, firstPart }: { content: CanonicalRequest; firstPart: number }) {
+    const answer = this.#answer.parts.slice(firstPart)
+    return sealRequest(
+      this.#engine,
+      { request: content, answer, finish_reason: this.#answer.finish },
+      this.#claim.run.account_id,
+    )
+  }
+
+  async #ending(status: Ending['status'], error: ErrorBody['error'] | null): Promise<Ending> {
+    const served = this.#completion?.served ?? null
     return {
       status,
-      parts: answer.parts,
-      model: served?.model ?? run.model,
+      parts: this.#answer.parts,
+      model: served?.model ?? this.#claim.run.model,
       provider: served?.provider ?? null,
-      finishReason: answer.finish,
+      finishReason: this.#answer.finish,
       usage: served?.usage ?? null,
       cost: served?.cost ?? null,
-      before: claim.output.usage,
+      before: this.#claim.output.usage,
       error,
-      step: kept ? null : await stepOf(status, error),
+      step: this.#isSaved ? null : await this.#stepOf(status, error),
     }
   }
-  /** A turn of the model is durable before its tools are begun: whoever takes the run over goes on from here. */
-  const keep = async (): Promise<void> => {
-    // Settled before its step says so: a step without its line in the books would be a cost that nobody paid.
-    await Promise.all([teller.told(), engine.ledger.flush()])
-    const served = completion?.served ?? null
-    const step = await stepOf('completed', null)
-    await engine.postgres.db.transaction().execute(async (db) => {
-      const { usage = null, cost = null } = served ?? {}
-      const now = await claimStore.keep(db, claim.run, { usage: addUsage(claim.run.usage, usage), cost })
-      if (!now) throw new Error('another process has the run')
-      await stepStore.insert(db, now, step)
-      claim.output = await messageStore.keep(db, output.id, {
-        content: answer.parts,
-        ...(served && { served: { ...served, usage: addUsage(claim.output.usage, usage) } }),
-      })
-      claim.run = now
-    })
-    kept = true
-    completion = null
-  }
-  try {
-    const [{ principal, agent, said: path, lineage: known }, before] = await Promise.all([
-      claim.known ?? askAnew(engine, claim, signal),
-      kept ? stepStore.of(engine.postgres.db, run) : [],
-    ])
-    const read = await readFiles(engine, path, signal)
-    let lineage: readonly RunBudgets[] | null = known
-    toolset = await toolsetOf(engine, {
-      agent,
-      principal,
-      workspaceId: run.workspace_id,
-      lineage: known,
-      delegate: teller.delegate,
-      signal,
-    })
-    const settings = settingsOf(toolset, agent)
-    await teller.tell(toolset.problems.map((problem) => ({ type: 'mcp_server.error', data: { ...problem } })))
-    const most = agent?.max_turns ?? MOST_TURNS
-    for (
-      let turns = before.filter(({ kind, status }) => kind === 'model' && status === 'completed').length;
-      ;
-      turns++
-    ) {
-      // Anew for every turn: a budget that was changed meanwhile holds from then on.
-      const budgets = budgetsOf(lineage ?? (await lineageOf(engine.postgres, run.id)))
-      lineage = null
-      if (!toolset.empty) {
-        const pending = await answerCalls({
-          engine,
-          run: claim.run,
-          budgets,
-          toolset,
-          parts: answer.parts,
-          isCut: (answer.finish ?? finishOf(before)) === 'length',
-          signal,
-          before,
-          async tell(facts) {
-            await teller.tell(facts)
-            await teller.told()
-          },
-        })
-        if (pending.length > 0) return { status: 'requires_action', pending, parts: answer.parts }
-      }
-      if (turns >= most)
-        refuse('limit_reached', {
-          message: `The agent reached its limit of ${most} model calls without finishing.`,
-          details: { limit: most },
-        })
-      answer.next()
-      startedAt = new Date()
-      const said = [...read, { role: 'assistant' as const, content: answer.parts }]
-      const turn = { model: run.model, messages: turnOf(agent?.system_prompt ?? null, said), ...settings }
-      kept = false
-      asked = { request: turn, from: answer.parts.length }
-      const payer = payerOf(principal, run.workspace_id, {
-        guestOf: await guestOf(engine.postgres.db, principal, run.workspace_id),
-        chatId: run.chat_id,
-        runId: run.id,
-        messageId: output.id,
-        budgets,
-      })
-      completion = engine.completeTurn(principal, turn, { signal, payer, surface: 'chat' })
-      for await (const chunk of leaving(completion, signal)) {
-        if (chunk.type === 'error') throw refusalOf(chunk.error)
-        await teller.tell(answer.add(chunk))
-      }
-      await teller.tell(answer.end())
-      if (toolset.empty || openCalls(answer.parts).length === 0) {
-        const wrong = agent?.output_schema ? mismatch(agent.output_schema, finalText(answer.parts)) : null
-        if (wrong === null) return await ending('completed', null)
-        refuse('provider_error', { message: `The answer doesn’t match the agent’s \`output_schema\`: ${wrong}.` })
-      }
-      await keep()
-    }
-  } catch (error) {
-    await teller.tell(answer.end())
-    if (signal.aborted) return await ending('cancelled', null)
-    if (!(error instanceof Refusal)) engine.log.error({ error, run: run.id }, 'a run failed')
-    const refusal = error instanceof Refusal ? error : new Refusal('internal_error')
-    const failed = await ending('failed', errorBody(refusal).error)
-    return refusal.toPayer ? { ...failed, payerError: errorBody(refusal.toPayer).error } : failed
-  } finally {
-    // Nobody waits for outside servers to see it go.
-    void leave(toolset)
-  }
+}
+
+function checkSchema(agent: AgentRow | null, parts: Part[]): void {
+  const problem = agent?.output_schema ? mismatch(agent.output_schema, finalText(parts)) : null
+  if (problem !== null)
+    refuse('provider_error', { message: `The answer doesn’t match the agent’s \`output_schema\`: ${problem}.` })
 }
 
 const leave = async (toolset: Toolset | null): Promise<void> => {
   await toolset?.[Symbol.asyncDispose]()
 }
 
-/** A run may have waited for long: what its sender may do, and what it goes on from, is read when it begins. */
-async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: AbortSignal) {
-  const [ctx, said, lineage] = await Promise.all([
-    engine.actAs({
-      accountId: run.account_id,
-      scopes: run.scopes ?? allScopes,
-      workspaceId: run.held_to,
-      payingKeyId: run.key_id,
-      signal,
-    }),
-    messageStore.said(engine.postgres, run.input_message_id),
-    lineageOf(engine.postgres, run.id),
-  ])
-  if (ctx === null)
-    return refuse('not_found', { message: 'The account or API key that started this run no longer exists.' })
-  await placeNow(ctx, run)
-  const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
-  if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat was deleted.' })
-  // Asked behind the agent: whoever reads the change reads the pause that came with it.
-  const automated = lineage.flatMap(({ automation_run_id }) => automation_run_id ?? [])
-  if (automated.length > 0 && (await engine.isPausedByAgent(automated)))
-    refuse('invalid_state', {
-      message:
-        'The automation was paused in the meantime: its agent was changed by someone with fewer permissions, or it was transferred to another account.',
-      details: { status: 'paused', allowed: ['unarchive'] },
-    })
-  return { principal: ctx.principal, agent, said, lineage }
-}
-
-/** The settings that an agent adds to every call of its model. */
 const settingsOf = (
   { offer }: Toolset,
   agent: AgentRow | null,
@@ -253,7 +274,7 @@ const settingsOf = (
   }),
 })
 
-/** The reason why the last answer ended that another process has kept. */
+/** Why the last answer that another process saved ended. */
 const finishOf = (steps: readonly StepRow[]): string | null =>
   (steps.findLast(({ kind }) => kind === 'model')?.result as ReturnType<typeof resultOf> | undefined)?.finish_reason ??
   null
@@ -270,13 +291,12 @@ const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usag
   finish_reason: finishReason,
 })
 
-/** The same items, but when the signal fires it does not wait for long: the source is told to leave, and left. */
+/** The same items until the signal fires. The source then has `LEAVE_MS` to end. */
 async function* leaving<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
   const iterator = source[Symbol.asyncIterator]()
   const { promise: late, reject } = Promise.withResolvers<never>()
   late.catch(() => {})
   const onAbort = (): void => {
-    // Its own end tells what was used, so it gets a moment.
     void sleep(LEAVE_MS, undefined, { ref: false }).then(() => reject(signal.reason as Error))
   }
   signal.addEventListener('abort', onAbort, { once: true })
