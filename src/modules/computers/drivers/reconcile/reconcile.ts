@@ -4,7 +4,7 @@
  */
 import type { Engine } from '#infra/context.ts'
 import type { Db } from '#infra/postgres/client.ts'
-import { createTurns } from '#infra/confined/turns.ts'
+import { createTurns } from '#packages/fair-queue/turns.ts'
 import { startRounds } from '#infra/bus/rounds.ts'
 import type { Lease, Leases } from '#infra/processes/leases.ts'
 import type { Id } from '#core/ids.ts'
