@@ -86,3 +86,38 @@ export async function silentRefusal(engine: Engine, computerId: Id): Promise<Ref
     details: { last_seen_at: lastSeenAt === null ? null : iso(lastSeenAt) },
   })
 }
+
+/** Operations that aren't repeatable: a retry would act again, or be refused because of the first attempt. */
+export const ONCE: ReadonlySet<OperationName> = new Set([
+  'fs.mkdir',
+  'fs.remove',
+  'fs.write',
+  // Not repeated automatically: by then the sender may have permission again. A job repeats it.
+  'fs.upload_drop',
+  'ports.dial',
+  'users.create',
+  'users.delete',
+  'engine.call',
+  'engine.remove',
+])
+/** Operations that don't wait for an absent computer: they check its presence, another can answer, or a job retries. */
+export const NEVER_WAITS: ReadonlySet<OperationName> = new Set([
+  'daemon.probe',
+  'engine.call',
+  'engine.models',
+  'fs.upload_drop',
+])
+
+/** Read-only operations: if the computer doesn't come back, nothing was changed. */
+export const LOOKS: ReadonlySet<OperationName> = new Set([
+  'daemon.probe',
+  'terminal.list',
+  'terminal.read',
+  'fs.start',
+  'fs.list',
+  'fs.stat',
+  'fs.upload_offset',
+  'ports.list',
+  'users.list',
+  'engine.models',
+])

@@ -6,20 +6,31 @@ import { SILENT } from '#packages/mux/heartbeat.ts'
 import { type Input, type OperationName, type Output, operations } from '#daemon-protocol/operations.ts'
 import { relay } from '#packages/mux/relay.ts'
 import { LinkLost, type Stream, StreamReset } from '#packages/mux/stream.ts'
-import { TELLS, USE_LIMITS, type UseLimit, type UseLimits, answerMsOf, silentRefusal, startLimit } from './limits.ts'
+import {
+  LOOKS,
+  NEVER_WAITS,
+  ONCE,
+  TELLS,
+  USE_LIMITS,
+  type UseLimit,
+  type UseLimits,
+  answerMsOf,
+  silentRefusal,
+  startLimit,
+} from './limits.ts'
 import { LiveLinks } from './live-links.ts'
 import { lossesOf } from './losses.ts'
 import { COMES_BACK_MS, comesWithin, offline } from './offline.ts'
 import { type Peers, startPeers } from './peers.ts'
 import { type Place, findPlace } from './state.ts'
 
-/** The way to computers, whichever process of the instance holds their links. */
+/** Reaches computers through whichever process of the instance holds their links. */
 export interface Links {
   /**
-   * Asks for one thing and waits; bytes that come are dropped. Refuses with 409 `computer_offline`; a computer that is
-   * just starting, or whose link broke just now, is waited for before. Where the link is lost, a safe question is asked
-   * again once the computer is back; any other is 503 `interrupted`. After `withinMs`, by default what `limits.ts` gives
-   * the operation, it refuses with 504 `timeout`, or 409 where the computer is away.
+   * Runs an operation and returns its output; bytes are dropped. Waits for a computer that is starting or lost its link
+   * just now, then refuses with 409 `computer_offline`. If the link breaks, a repeatable operation is retried once the
+   * computer is back, any other is 503 `interrupted`. After `withinMs` (default: the operation's limit in `limits.ts`) it
+   * refuses with 504 `timeout`, or 409 if the computer is away.
    */
   ask<O extends OperationName>(
     computerId: Id,
@@ -31,8 +42,8 @@ export interface Links {
   limit(computerId: Id, signal: AbortSignal, ms: number): UseLimit
   readonly limits: UseLimits
   /**
-   * Opens a stream. On `LinkLost` its opener asks again with its key and offsets. The signal resets it. `movable`: a
-   * server that stops does not wait for it, as it goes on over another link.
+   * Opens a stream, which the signal resets. On `LinkLost` the caller opens it again with its key and offsets. A stopping
+   * server doesn't wait for a `movable` stream, which continues over another link.
    */
   open<O extends OperationName>(
     computerId: Id,
@@ -40,7 +51,7 @@ export interface Links {
     input: Input<O>,
     more: { signal: AbortSignal; movable?: boolean },
   ): Promise<AskedStream<O>>
-  /** Resolves when a computer is linked to any process, or false after the wait. Throws the signal's reason once it fires. */
+  /** Whether the computer is linked to any process within `waitMs`. Throws the signal's reason. */
   online(computerId: Id, waitMs: number, signal?: AbortSignal): Promise<boolean>
   /** The computers whose links this process holds. */
   held(): Id[]
@@ -50,50 +61,13 @@ export interface HasLinks {
   links: Links
 }
 
-/** The operations that asked a second time would do something a second time, or refuse what they did. */
-const ONCE: ReadonlySet<OperationName> = new Set([
-  'fs.mkdir',
-  'fs.remove',
-  'fs.write',
-  // Not repeated automatically: by then the sender may have permission again. A job repeats it.
-  'fs.upload_drop',
-  'ports.dial',
-  'users.create',
-  'users.delete',
-  'engine.call',
-  'engine.remove',
-])
-/**
- * The operations that wait for no computer that is away: they ask whether it is there, another may answer as well, or a
- * job asks again.
- */
-const NEVER_WAITS: ReadonlySet<OperationName> = new Set([
-  'daemon.probe',
-  'engine.call',
-  'engine.models',
-  'fs.upload_drop',
-])
-/** The time that a computer which was there a moment ago is waited for. */
+/** The time to wait for a computer that just lost its link. */
 const BACK_MS = 30_000
-/** The operations that change nothing: where the computer does not come back, nothing was done. */
-const LOOKS: ReadonlySet<OperationName> = new Set([
-  'daemon.probe',
-  'terminal.list',
-  'terminal.read',
-  'fs.start',
-  'fs.list',
-  'fs.stat',
-  'fs.upload_offset',
-  'ports.list',
-  'users.list',
-  'engine.models',
-])
-/** The time after which a change is looked for that no poke told of. */
+/** Pokes can be lost, so the database is polled as well. */
 const LOOK_MS = 1_000
 /** The time between two attempts to reach the process that holds a link. */
 const RETRY_MS = 250
 
-/** The place of a link that another process holds. */
 type Elsewhere = Place & { processId: Id; peer: string }
 
 export interface RunningLinks extends Links, AsyncDisposable {
@@ -102,117 +76,157 @@ export interface RunningLinks extends Links, AsyncDisposable {
   peer: string
 }
 
-/** The most bytes that are read beside an answer that has none. */
-const MOST_UNASKED = 65_536
+/** Bytes accepted from an operation whose answer has none. */
+const MAX_STRAY_BYTES = 65_536
 
-/** `given`: limits in the place of the usual ones. */
-export async function startLinks(engine: Engine, given: Partial<UseLimits> = {}): Promise<RunningLinks> {
-  const limits = { ...USE_LIMITS, ...given }
+/** `limits` replaces some of the default limits. */
+export async function startLinks(engine: Engine, limits: Partial<UseLimits> = {}): Promise<RunningLinks> {
   const live = new LiveLinks(engine)
-  const peers: Peers = await startPeers({
+  const peers = await startPeers({
     engine,
     host: engine.config.peerHost,
-    answer(asked, stream, { signal }) {
-      const further = openHere(live, asked)
-      // Another process has looked where the link is, and it was here a moment ago.
-      if (further === null) throw new LinkLost('the link has gone elsewhere')
-      return relay(stream, further, signal)
+    answer(request, stream, { signal }) {
+      const onward = openHere(live, request)
+      // The other process has looked up where the link is, and it was here a moment ago.
+      if (onward === null) throw new LinkLost('the link has gone elsewhere')
+      return relay(stream, onward, signal)
     },
   })
+  return new LinkRouter(engine, { ...USE_LIMITS, ...limits }, live, peers)
+}
 
-  const begun = performance.now()
-  async function reach<O extends OperationName>(
+class LinkRouter implements RunningLinks {
+  readonly limits: UseLimits
+  readonly live: LiveLinks
+  readonly peer: string
+  readonly #engine: Engine
+  readonly #peers: Peers
+  readonly #startedAt = performance.now()
+
+  constructor(engine: Engine, limits: UseLimits, live: LiveLinks, peers: Peers) {
+    this.#engine = engine
+    this.limits = limits
+    this.live = live
+    this.#peers = peers
+    this.peer = peers.address
+  }
+
+  held(): Id[] {
+    return this.live.held()
+  }
+
+  async open<O extends OperationName>(
     computerId: Id,
-    asked: OperationRequest & { op: O },
+    op: O,
+    input: Input<O>,
+    { signal, movable = false }: { signal: AbortSignal; movable?: boolean },
+  ): Promise<AskedStream<O>> {
+    signal.throwIfAborted()
+    const stream = await this.#reach(computerId, { op, input, ...(movable && { movable }) }, signal)
+    const leave = (): void => stream.reset('the caller left')
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    const output = stream.output
+      .then((answer) => checked(op, answer))
+      .finally(() => signal.removeEventListener('abort', leave))
+    output.catch(() => {})
+    return withOutput(stream, output)
+  }
+
+  limit(computerId: Id, signal: AbortSignal, ms: number): UseLimit {
+    return startLimit(this.#engine, computerId, signal, ms)
+  }
+
+  async ask<O extends OperationName>(
+    computerId: Id,
+    op: O,
+    input: Input<O>,
+    { signal, withinMs = answerMsOf(op, this.limits) }: { signal: AbortSignal; withinMs?: number },
+  ): Promise<Output<O>> {
+    using limit = this.limit(computerId, signal, withinMs)
+    try {
+      return await this.#answerOf(computerId, op, input, limit)
+    } catch (error) {
+      throw limit.reasonFor(error)
+    }
+  }
+
+  async online(computerId: Id, waitMs: number, signal?: AbortSignal): Promise<boolean> {
+    const until = performance.now() + waitMs
+    for (;;) {
+      signal?.throwIfAborted()
+      if (this.live.get(computerId) !== undefined) return true
+      if (this.live.over) return refuse('shutting_down', { headers: { 'retry-after': '1' } })
+      const woken = this.live.linked(computerId, Math.max(0, Math.min(LOOK_MS, until - performance.now())))
+      const place = await findPlace(this.#engine, computerId)
+      if (this.#isElsewhere(place)) return true
+      if (performance.now() >= until) return false
+      await woken
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.live[Symbol.asyncDispose]()
+    await this.#peers[Symbol.asyncDispose]()
+  }
+
+  /** Opens a stream wherever the link is, and waits for a computer that is expected back. */
+  async #reach<O extends OperationName>(
+    computerId: Id,
+    request: OperationRequest & { op: O },
     signal: AbortSignal,
   ): Promise<AskedStream<O>> {
     const since = performance.now()
     for (;;) {
-      const here = openHere(live, { ...asked, computer_id: computerId })
+      const here = openHere(this.live, { ...request, computer_id: computerId })
       if (here !== null) return here
-      const place = await findPlace(engine, computerId)
-      if (isElsewhere(place)) {
-        const stream = await beyond(place, { ...asked, computer_id: computerId })
+      const place = await findPlace(this.#engine, computerId)
+      if (this.#isElsewhere(place)) {
+        const stream = await this.#beyond(place, { ...request, computer_id: computerId })
         if (stream !== null) return stream
-        // Its process may have been killed. The computer then connects to another one soon.
-        const waits = !live.draining && !NEVER_WAITS.has(asked.op) && performance.now() - since < COMES_BACK_MS
+        // Its process may have been killed. The computer then connects to another process soon.
+        const waits = !this.live.draining && !NEVER_WAITS.has(request.op) && performance.now() - since < COMES_BACK_MS
         if (!waits) return unreached()
-        await live.linked(computerId, RETRY_MS)
+        await this.live.linked(computerId, RETRY_MS)
         signal.throwIfAborted()
         continue
       }
       const now = performance.now()
-      // The end of the link is not noted yet.
-      const lost_ms = place?.processId === engine.processId ? 0 : (place?.lost_ms ?? null)
-      // A computer does not come to a server that stops.
-      const waits = place !== null && !live.draining && !NEVER_WAITS.has(asked.op)
-      const within = waits ? comesWithin({ ...place, lost_ms }, now - begun) : 0
-      const left = Math.min(within, since + COMES_BACK_MS - now)
-      if (left <= 0) return offline(place)
-      await links.online(computerId, Math.min(left, LOOK_MS), signal)
+      // The end of the link isn't written yet.
+      const lost_ms = place?.processId === this.#engine.processId ? 0 : (place?.lost_ms ?? null)
+      // A computer doesn't connect to a server that is stopping.
+      const waits = place !== null && !this.live.draining && !NEVER_WAITS.has(request.op)
+      const withinMs = waits ? comesWithin({ ...place, lost_ms }, now - this.#startedAt) : 0
+      const remainingMs = Math.min(withinMs, since + COMES_BACK_MS - now)
+      if (remainingMs <= 0) return offline(place)
+      await this.online(computerId, Math.min(remainingMs, LOOK_MS), signal)
     }
   }
-  const isElsewhere = (place: Place | null): place is Elsewhere =>
-    place !== null && place.peer !== null && place.processId !== null && place.processId !== engine.processId
+
+  #isElsewhere(place: Place | null): place is Elsewhere {
+    return (
+      place !== null && place.peer !== null && place.processId !== null && place.processId !== this.#engine.processId
+    )
+  }
 
   /** Opens a stream through another process. Null: the process can't be reached. */
-  async function beyond<O extends OperationName>(
+  async #beyond<O extends OperationName>(
     place: Elsewhere,
-    asked: OperationRequest & { op: O },
+    request: OperationRequest & { op: O },
   ): Promise<AskedStream<O> | null> {
     try {
-      return await peers.open(place.processId, place.peer, asked)
+      return await this.#peers.open(place.processId, place.peer, request)
     } catch (error) {
       if (!(error instanceof LinkLost)) throw error
-      engine.log.warn({ process_id: place.processId, peer: place.peer }, 'the process that holds a link is not reached')
+      this.#engine.log.warn(
+        { process_id: place.processId, peer: place.peer },
+        'the process that holds a link is not reached',
+      )
       return null
     }
   }
 
-  const links: Links = {
-    held: () => live.held(),
-
-    async open(computerId, op, input, { signal, movable = false }) {
-      signal.throwIfAborted()
-      const stream = await reach(computerId, { op, input, ...(movable && { movable }) }, signal)
-      const leave = (): void => stream.reset('the caller left')
-      if (signal.aborted) leave()
-      signal.addEventListener('abort', leave, { once: true })
-      const output = stream.output
-        .then((answered) => checked(op, answered))
-        .finally(() => signal.removeEventListener('abort', leave))
-      output.catch(() => {})
-      return withOutput(stream, output)
-    },
-
-    limits,
-    limit: (computerId, signal, ms) => startLimit(engine, computerId, signal, ms),
-
-    async ask(computerId, op, input, { signal, withinMs = answerMsOf(op, limits) }) {
-      using limit = links.limit(computerId, signal, withinMs)
-      try {
-        return await answerOf(computerId, op, input, limit)
-      } catch (error) {
-        throw limit.reasonFor(error)
-      }
-    },
-
-    async online(computerId, waitMs, signal) {
-      const until = performance.now() + waitMs
-      for (;;) {
-        signal?.throwIfAborted()
-        if (live.get(computerId) !== undefined) return true
-        if (live.over) return refuse('shutting_down', { headers: { 'retry-after': '1' } })
-        const woken = live.linked(computerId, Math.max(0, Math.min(LOOK_MS, until - performance.now())))
-        const place = await findPlace(engine, computerId)
-        if (isElsewhere(place)) return true
-        if (performance.now() >= until) return false
-        await woken
-      }
-    },
-  }
-
-  async function answerOf<O extends OperationName>(
+  async #answerOf<O extends OperationName>(
     computerId: Id,
     op: O,
     input: Input<O>,
@@ -220,16 +234,16 @@ export async function startLinks(engine: Engine, given: Partial<UseLimits> = {})
   ): Promise<Output<O>> {
     const { signal } = limit
     const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer was lost.') }
-    const losses = lossesOf(links, computerId, { signal, patienceMs: BACK_MS, ...gone })
+    const losses = lossesOf(this, computerId, { signal, patienceMs: BACK_MS, ...gone })
     for (;;) {
       try {
-        const stream = await links.open(computerId, op, input, { signal })
-        // Bytes that nobody reads would hold up the answer.
+        const stream = await this.open(computerId, op, input, { signal })
+        // Unread bytes would block the answer.
         void (async () => {
           let bytes = 0
           for await (const item of stream) {
             if (item.type === 'event' && TELLS.has(op)) limit.moved()
-            if (item.type === 'bytes' && (bytes += item.bytes.length) > MOST_UNASKED)
+            if (item.type === 'bytes' && (bytes += item.bytes.length) > MAX_STRAY_BYTES)
               return stream.reset('bytes that nobody asked for')
           }
         })().catch(() => {})
@@ -238,26 +252,16 @@ export async function startLinks(engine: Engine, given: Partial<UseLimits> = {})
         signal.throwIfAborted()
         // The link was closed because the computer was silent.
         if (error instanceof LinkLost && error.message === SILENT && ONCE.has(op))
-          throw await silentRefusal(engine, computerId)
+          throw await silentRefusal(this.#engine, computerId)
         if (error instanceof StreamReset) interrupted(error.message)
         if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer was lost.')
         await losses.outlast(error)
       }
     }
   }
-
-  return {
-    ...links,
-    live,
-    peer: peers.address,
-    async [Symbol.asyncDispose]() {
-      await live[Symbol.asyncDispose]()
-      await peers[Symbol.asyncDispose]()
-    },
-  }
 }
 
-/** Opens a stream on a link of this process; null: this process does not hold the link. */
+/** Opens a stream on a link of this process. Null if another process holds the link. */
 function openHere(
   live: LiveLinks,
   { op, input, computer_id, movable }: OperationRequest,
@@ -283,9 +287,8 @@ const unreached = (): never =>
 const interrupted = (message: string): never =>
   refuse('interrupted', { message: `${message} It’s unknown whether the request was carried out.` })
 
-/** Checks an answer: a daemon may answer anything. */
-function checked<O extends OperationName>(op: O, answered: unknown): Output<O> {
-  const { data, error } = operations[op].output.safeParse(answered)
+function checked<O extends OperationName>(op: O, answer: unknown): Output<O> {
+  const { data, error } = operations[op].output.safeParse(answer)
   if (error) throw new Refusal('upstream_error', { message: `The computer sent an unexpected response to \`${op}\`.` })
   return data as Output<O>
 }

@@ -1,6 +1,6 @@
 /**
- * Server processes ask each other for what only the holder of a link can do. Each listens on an address of its own, told
- * in its row; both ends of a connection prove that they know the secret of the instance, which is a row of the database.
+ * Connections between server processes, for operations that only the holder of a link can run. Each process listens on
+ * the address in its row. Both ends prove that they know the instance's secret, which is in the database.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net'
@@ -19,109 +19,145 @@ const CONNECT_MS = 3_000
 const PROVE = 'peer.prove'
 
 export interface Peers extends AsyncDisposable {
-  /** The address: `host:port`. */
+  /** `host:port` */
   address: string
-  /** Asks another process. Throws `LinkLost` where it cannot be reached. */
+  /** Runs an operation in another process. Throws `LinkLost` if it can't be reached. */
   open<O extends OperationName>(
     processId: Id,
     address: string,
-    asked: OperationRequest & { op: O },
+    request: OperationRequest & { op: O },
   ): Promise<AskedStream<O>>
 }
 
 export interface PeerParts {
   engine: Pick<Engine, 'log' | 'postgres' | 'processId'>
   host: string
-  /** Does something that another process asks for. */
-  answer(asked: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
+  /** Runs an operation for another process. */
+  answer(request: OperationRequest, stream: Stream, call: { signal: AbortSignal }): Promise<object>
 }
 
-/**
- * The most calls on one connection: then another one is made, so that one caller's many never keep the others waiting.
- */
-const MOST_CALLS = 512
+/** Calls per connection. More open another one, so that many calls of one caller don't delay others. */
+const MAX_CALLS = 512
 
 /** A connection to another process. */
 interface Lane {
   mux: Promise<Mux>
-  /** The connection, once it stands. */
+  /** Null until it is connected. */
   opened: Mux | null
-  /** The number of calls that wait for it to stand. */
+  /** Calls that wait for the connection. */
   waiting: number
 }
 
-export async function startPeers({ engine, host, answer }: PeerParts): Promise<Peers> {
-  const secret = await keptValue(engine.postgres.db, 'peer_secret', randomBytes(32).toString('base64url'))
-  const prove = (role: 'asks' | 'answers', processId: Id, nonces: readonly unknown[]): string =>
-    createHmac('sha256', secret)
-      .update(JSON.stringify([role, processId, ...nonces]))
-      .digest('base64url')
-  const self = engine.processId
-  const sockets = new Set<Socket>()
-  const known = new Map<Id, Set<Lane>>()
+export async function startPeers(parts: PeerParts): Promise<Peers> {
+  const secret = await keptValue(parts.engine.postgres.db, 'peer_secret', randomBytes(32).toString('base64url'))
+  const peers = new PeerServer(parts, secret)
+  await peers.listen()
+  return peers
+}
 
-  const server: Server = createServer((socket) => {
-    track(socket)
-    const mine = nonce()
-    let theirs: unknown
+class PeerServer implements Peers {
+  readonly #parts: PeerParts
+  readonly #secret: string
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #lanesByProcess = new Map<Id, Set<Lane>>()
+
+  constructor(parts: PeerParts, secret: string) {
+    this.#parts = parts
+    this.#secret = secret
+    this.#server = createServer((socket) => this.#accept(socket))
+    this.#server.maxConnections = 256
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) =>
+      this.#server.once('error', reject).listen(0, this.#parts.host, resolve),
+    )
+    this.#server.unref()
+  }
+
+  get address(): string {
+    return `${this.#parts.host}:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async open<O extends OperationName>(
+    processId: Id,
+    address: string,
+    request: OperationRequest & { op: O },
+  ): Promise<AskedStream<O>> {
+    const lane = this.#laneTo(processId, address)
+    lane.waiting++
+    try {
+      return (await lane.mux).open(request)
+    } finally {
+      lane.waiting--
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #accept(socket: Socket): void {
+    const { engine, answer } = this.#parts
+    const self = engine.processId
+    this.#track(socket)
+    const ownNonce = nonce()
+    let peerNonce: unknown
     const mux: Mux = overSocket(socket, {
       opens: 'odd',
-      onHello(hello) {
-        theirs = hello.nonce
-        if (!same(hello.proof, prove('asks', self, [mine, theirs]))) throw new Violation('the peer proves nothing')
+      onHello: (hello) => {
+        peerNonce = hello.nonce
+        if (!isProof(hello.proof, this.#proofOf('asks', self, [ownNonce, peerNonce])))
+          throw new Violation('the peer proves nothing')
         socket.setTimeout(0)
         keepAlive(mux)
       },
-      async answer(asked, stream, call) {
-        return asked.op === PROVE ? { proof: prove('answers', self, [mine, theirs]) } : answer(asked, stream, call)
-      },
-      onFault: (error, asked) => engine.log.error({ error, op: asked?.op }, 'what another process asked for failed'),
+      answer: async (request, stream, call) =>
+        request.op === PROVE
+          ? { proof: this.#proofOf('answers', self, [ownNonce, peerNonce]) }
+          : answer(request, stream, call),
+      onFault: (error, request) =>
+        engine.log.error({ error, op: request?.op }, 'what another process asked for failed'),
     })
-    mux.hello({ process_id: self, nonce: mine })
-    // The other end does not say who it is.
+    mux.hello({ process_id: self, nonce: ownNonce })
+    // Closes the connection of a peer that doesn't identify itself.
     socket.setTimeout(CONNECT_MS, () => mux.close(CLOSE.violation, 'no HELLO came'))
-  })
-  server.maxConnections = 256
-
-  function track(socket: Socket): void {
-    sockets.add(socket)
-    socket.setNoDelay(true).once('close', () => sockets.delete(socket))
   }
 
-  function laneTo(processId: Id, address: string): Lane {
-    const lanes = known.get(processId) ?? new Set<Lane>()
-    known.set(processId, lanes)
-    for (const lane of lanes) if (lane.waiting + (lane.opened?.streams ?? 0) < MOST_CALLS) return lane
+  #laneTo(processId: Id, address: string): Lane {
+    const lanes = this.#lanesByProcess.get(processId) ?? new Set<Lane>()
+    this.#lanesByProcess.set(processId, lanes)
+    for (const lane of lanes) if (lane.waiting + (lane.opened?.streams ?? 0) < MAX_CALLS) return lane
     const forget = (): void => {
       lanes.delete(lane)
-      if (lanes.size === 0 && known.get(processId) === lanes) known.delete(processId)
+      if (lanes.size === 0 && this.#lanesByProcess.get(processId) === lanes) this.#lanesByProcess.delete(processId)
     }
-    const lane: Lane = { mux: connectTo(processId, address, () => forget()), opened: null, waiting: 0 }
+    const lane: Lane = { mux: this.#connect(processId, address, () => forget()), opened: null, waiting: 0 }
     lanes.add(lane)
     lane.mux.then((mux) => (lane.opened = mux), forget)
     return lane
   }
 
-  async function connectTo(processId: Id, address: string, gone: () => void): Promise<Mux> {
-    const at = address.lastIndexOf(':')
-    const socket = connect(Number(address.slice(at + 1)), address.slice(0, at))
-    track(socket)
+  async #connect(processId: Id, address: string, onClose: () => void): Promise<Mux> {
+    const portAt = address.lastIndexOf(':')
+    const socket = connect(Number(address.slice(portAt + 1)), address.slice(0, portAt))
+    this.#track(socket)
     const { promise, resolve, reject } = Promise.withResolvers<Mux>()
-    const mine = nonce()
+    const ownNonce = nonce()
     const late = setTimeout(() => mux.close(CLOSE.silent, 'the process does not answer'), CONNECT_MS)
     const mux: Mux = overSocket(socket, {
       opens: 'even',
-      onHello(hello) {
+      onHello: (hello) => {
         if (hello.process_id !== processId) throw new Violation('another process listens there')
-        mux.hello({ nonce: mine, proof: prove('asks', processId, [hello.nonce, mine]) })
-        const proof = mux.open({ op: PROVE as OperationName, input: {} }).output as Promise<unknown>
-        proof.then(
-          (answered) => {
-            const proven = same(
-              (answered as { proof?: unknown }).proof,
-              prove('answers', processId, [hello.nonce, mine]),
-            )
-            if (!proven) return mux.close(CLOSE.violation, 'the peer proves nothing')
+        const nonces = [hello.nonce, ownNonce]
+        mux.hello({ nonce: ownNonce, proof: this.#proofOf('asks', processId, nonces) })
+        const output = mux.open({ op: PROVE as OperationName, input: {} }).output as Promise<{ proof?: unknown }>
+        output.then(
+          ({ proof }) => {
+            if (!isProof(proof, this.#proofOf('answers', processId, nonces)))
+              return mux.close(CLOSE.violation, 'the peer proves nothing')
             clearTimeout(late)
             keepAlive(mux)
             resolve(mux)
@@ -130,39 +166,31 @@ export async function startPeers({ engine, host, answer }: PeerParts): Promise<P
         )
       },
       answer: () => refuse('not_found'),
-      onFault: (error) => engine.log.error({ error }, 'what another process said could not be taken'),
+      onFault: (error) => this.#parts.engine.log.error({ error }, 'what another process said could not be taken'),
       onClose(_code, reason) {
         clearTimeout(late)
-        gone()
+        onClose()
         reject(new LinkLost(reason))
       },
     })
     return promise
   }
 
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
-  server.unref()
-  return {
-    address: `${host}:${(server.address() as AddressInfo).port}`,
-    async open(processId, address, asked) {
-      const lane = laneTo(processId, address)
-      lane.waiting++
-      try {
-        return (await lane.mux).open(asked)
-      } finally {
-        lane.waiting--
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
-    },
+  #track(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.setNoDelay(true).once('close', () => this.#sockets.delete(socket))
+  }
+
+  #proofOf(role: 'asks' | 'answers', processId: Id, nonces: readonly unknown[]): string {
+    return createHmac('sha256', this.#secret)
+      .update(JSON.stringify([role, processId, ...nonces]))
+      .digest('base64url')
   }
 }
 
 const nonce = (): string => randomBytes(16).toString('base64url')
 
-function same(given: unknown, wanted: string): boolean {
-  const bytes = Buffer.from(typeof given === 'string' ? given : '')
-  return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted))
+function isProof(value: unknown, expected: string): boolean {
+  const bytes = Buffer.from(typeof value === 'string' ? value : '')
+  return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
 }

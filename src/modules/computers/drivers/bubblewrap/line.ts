@@ -177,3 +177,9 @@ const environment = (variables: Record<string, string>): string[] =>
   Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin', ...variables }).flatMap(
     ([name, value]) => ['--setenv', name, value],
   )
+
+/** Runs a command line as another account: the server may be root, sandboxes never are. */
+export const asAccount = (account: { uid: number; gid: number } | null, line: readonly string[]): string[] =>
+  account === null
+    ? [...line]
+    : ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', '--', ...line]

@@ -1,6 +1,6 @@
 /**
- * The Docker Engine API, as far as computers need it, over the engine's unix socket: of Docker, or of Podman, which serves
- * the same. https://docs.docker.com/reference/api/engine/version/v1.41/
+ * The part of the Docker Engine API that computers need, over the Unix socket of Docker or Podman.
+ * https://docs.docker.com/reference/api/engine/version/v1.41/
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
@@ -8,10 +8,9 @@ import { DriverFault } from '../driver.ts'
 import type { Spec } from './spec.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The version of the API: Docker has it since 20.10, Podman since 3.0. */
+/** Docker has this API version since 20.10, Podman since 3.0. */
 const VERSION = 'v1.41'
 const ANSWERS_MS = 60_000
-/** The time that a pull may take: a registry may be slow. */
 const PULLS_MS = 1_800_000
 const MOST_BYTES = 4_194_304
 
@@ -31,42 +30,147 @@ export interface Inspected {
 
 export interface ContainerEngine {
   info(): Promise<EngineInfo>
-  /** The file with Podman's profile of system calls; null: the engine is Docker, whose profile is its own. */
+  /** The path of Podman's seccomp profile. Null for Docker, which applies its own. */
   podman(): Promise<{ seccompProfile: string } | null>
   hasImage(image: string): Promise<boolean>
   pull(image: string): Promise<void>
-  /** Makes an image of a `tar` of its root. */
+  /** Creates an image from a `tar` of its root. */
   importImage(image: string, tar: Readable): Promise<void>
-  /** Makes a container. Answers its id. */
+  /** Returns the container's ID. */
   create(name: string, spec: Spec): Promise<string>
-  /** The state of a container; null: it does not exist. */
+  /** Null if the container doesn't exist. */
   inspect(name: string): Promise<Inspected | null>
   start(name: string): Promise<void>
   pause(name: string): Promise<void>
   unpause(name: string): Promise<void>
-  /** Ends a container at once. Resolves once neither it nor what it wrote into volumes of its own is there. */
+  /** Kills a container. Resolves when it and its anonymous volumes are removed. */
   remove(name: string): Promise<void>
-  /** Waits for a container to end. Answers its exit code. */
+  /** Waits for a container to end and returns its exit code. */
   wait(name: string): Promise<number>
-  /** The containers with all of these labels, whatever they do. */
+  /** The containers with all of these labels, running or not. */
   list(labels: readonly string[]): Promise<{ Id: string; Labels: Record<string, string> }[]>
   /** The last output of a container. */
   logs(name: string): Promise<string>
-  /** The input and outputs of a container, as the engine multiplexes them. To be opened before it starts. */
+  /** The multiplexed input and outputs of a container. Attach before it starts. */
   attach(name: string): Promise<Duplex>
 }
 
-interface Answer {
+interface EngineResponse {
   status: number
   body: Buffer
 }
 
-export function containerEngine(socketPath: string): ContainerEngine {
-  const open = (method: string, path: string, options: RequestOptions) =>
-    request({ socketPath, method, path, agent: false, ...options })
+export const containerEngine = (socketPath: string): ContainerEngine => new EngineApi(socketPath)
 
-  async function ask(method: string, path: string, more: Asked = {}): Promise<Answer> {
-    const { json, stream, allow = [], timeoutMs = ANSWERS_MS, version = VERSION } = more
+class EngineApi implements ContainerEngine {
+  readonly #socketPath: string
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath
+  }
+
+  async info(): Promise<EngineInfo> {
+    return parsed(await this.#ask('GET', '/info')) as EngineInfo
+  }
+
+  async podman(): Promise<{ seccompProfile: string } | null> {
+    const { Components = [] } = parsed(await this.#ask('GET', '/version')) as { Components?: { Name: string }[] }
+    if (!Components.some(({ Name }) => Name.startsWith('Podman'))) return null
+    const { host } = parsed(await this.#ask('GET', '/libpod/info', { version: 'v4.0.0' })) as PodmanInfo
+    return { seccompProfile: host.security.seccompProfilePath }
+  }
+
+  async hasImage(image: string): Promise<boolean> {
+    return (await this.#ask('GET', `/images/${image}/json`, { allow: [404] })).status === 200
+  }
+
+  async pull(image: string): Promise<void> {
+    const tag = /[:@][^/]*$/.test(image) ? image : `${image}:latest`
+    const { body } = await this.#ask('POST', `/images/create?${query({ fromImage: tag })}`, { timeoutMs: PULLS_MS })
+    failIn(body)
+  }
+
+  async importImage(image: string, tar: Readable): Promise<void> {
+    // The tag is part of `repo`, because Podman ignores `tag`.
+    const { body } = await this.#ask('POST', `/images/create?${query({ fromSrc: '-', repo: image })}`, { stream: tar })
+    failIn(body)
+  }
+
+  async create(name: string, spec: Spec): Promise<string> {
+    const response = await this.#ask('POST', `/containers/create?${query({ name })}`, { json: spec })
+    return (parsed(response) as { Id: string }).Id
+  }
+
+  async inspect(name: string): Promise<Inspected | null> {
+    const response = await this.#ask('GET', pathOf(name, '/json'), { allow: [404] })
+    return response.status === 404 ? null : (parsed(response) as Inspected)
+  }
+
+  async start(name: string): Promise<void> {
+    await this.#ask('POST', pathOf(name, '/start'))
+  }
+
+  async pause(name: string): Promise<void> {
+    await this.#ask('POST', pathOf(name, '/pause'))
+  }
+
+  async unpause(name: string): Promise<void> {
+    // 409, or 500 from Podman, if it isn't paused.
+    await this.#ask('POST', pathOf(name, '/unpause'), { allow: [404, 409, 500] })
+  }
+
+  async remove(name: string): Promise<void> {
+    // 409 if it is already being removed.
+    const { status } = await this.#ask('DELETE', pathOf(name, '?force=true&v=true'), { allow: [404, 409] })
+    if (status !== 409) return
+    await this.#ask('POST', pathOf(name, '/wait?condition=removed'), { allow: [404] })
+  }
+
+  async wait(name: string): Promise<number> {
+    const response = await this.#ask('POST', pathOf(name, '/wait'), { timeoutMs: null })
+    return (parsed(response) as { StatusCode: number }).StatusCode
+  }
+
+  async list(labels: readonly string[]): Promise<{ Id: string; Labels: Record<string, string> }[]> {
+    const filters = JSON.stringify({ label: labels })
+    const response = await this.#ask('GET', `/containers/json?${query({ all: 'true', filters })}`)
+    return parsed(response) as { Id: string; Labels: Record<string, string> }[]
+  }
+
+  async logs(name: string): Promise<string> {
+    const path = pathOf(name, '/logs?stdout=true&stderr=true&tail=3')
+    const { status, body } = await this.#ask('GET', path, { allow: [404, 409, 500, 501] })
+    return status === 200 ? plain(body).trim().split('\n').join(' ').slice(-500) : ''
+  }
+
+  attach(name: string): Promise<Duplex> {
+    return new Promise((resolve, reject) => {
+      const path = pathOf(name, '/attach?stream=true&stdin=true&stdout=true&stderr=true')
+      const upgrade = this.#open('POST', `/${VERSION}${path}`, {
+        headers: { host: 'engine', connection: 'Upgrade', upgrade: 'tcp' },
+      })
+      const fail = (why: string) => reject(new DriverFault(`The container engine refused to attach: ${why}`))
+      upgrade.once('error', (error) => fail(error.message))
+      upgrade.once('response', (response) => {
+        readAll(response).then(
+          ({ body }) => fail(messageIn(body)),
+          (error: Error) => fail(error.message),
+        )
+      })
+      upgrade.once('upgrade', (_, socket, head) => {
+        if (head.length > 0) socket.unshift(head)
+        resolve(socket)
+      })
+      upgrade.end()
+    })
+  }
+
+  #open(method: string, path: string, options: RequestOptions) {
+    return request({ socketPath: this.#socketPath, method, path, agent: false, ...options })
+  }
+
+  async #ask(method: string, path: string, options: RequestParts = {}): Promise<EngineResponse> {
+    const { json, stream, allow = [], timeoutMs = ANSWERS_MS, version = VERSION } = options
     const body = json === undefined ? null : Buffer.from(JSON.stringify(json))
     const type = stream ? 'application/x-tar' : 'application/json'
     const headers = {
@@ -74,107 +178,29 @@ export function containerEngine(socketPath: string): ContainerEngine {
       ...(body && { 'content-length': body.length }),
       ...((body ?? stream) && { 'content-type': type }),
     }
-    const { status, body: answer } = await new Promise<Answer>((resolve, reject) => {
+    const response = await new Promise<EngineResponse>((resolve, reject) => {
       const signal = timeoutMs === null ? {} : { signal: AbortSignal.timeout(timeoutMs) }
-      const asked = open(method, `/${version}${path}`, { headers, ...signal })
-      asked.once('error', reject).once('response', (response) => void readAll(response).then(resolve, reject))
-      if (!stream) return void asked.end(body)
-      stream.once('error', (error) => asked.destroy(error)).pipe(asked)
+      const out = this.#open(method, `/${version}${path}`, { headers, ...signal })
+      out.once('error', reject).once('response', (incoming) => void readAll(incoming).then(resolve, reject))
+      if (!stream) return void out.end(body)
+      stream.once('error', (error) => out.destroy(error)).pipe(out)
     }).catch((error: unknown) => {
-      throw new DriverFault(`The container engine at ${socketPath} doesn’t respond: ${(error as Error).message}`)
+      throw new DriverFault(`The container engine at ${this.#socketPath} doesn’t respond: ${(error as Error).message}`)
     })
-    if (status < 400 || allow.includes(status)) return { status, body: answer }
-    throw new DriverFault(`The container engine rejected the request (${status}): ${messageIn(answer)}`)
-  }
-  const named = (name: string, rest: string): string => `/containers/${encodeURIComponent(name)}${rest}`
-  const json = ({ body }: Answer): unknown => JSON.parse(body.toString('utf8'))
-
-  return {
-    info: async () => json(await ask('GET', '/info')) as EngineInfo,
-    async podman() {
-      const { Components = [] } = json(await ask('GET', '/version')) as { Components?: { Name: string }[] }
-      if (!Components.some(({ Name }) => Name.startsWith('Podman'))) return null
-      const { host } = json(await ask('GET', '/libpod/info', { version: 'v4.0.0' })) as PodmanInfo
-      return { seccompProfile: host.security.seccompProfilePath }
-    },
-    hasImage: async (image) => (await ask('GET', `/images/${image}/json`, { allow: [404] })).status === 200,
-    async pull(image) {
-      const tag = /[:@][^/]*$/.test(image) ? image : `${image}:latest`
-      const said = await ask('POST', `/images/create?${query({ fromImage: tag })}`, { timeoutMs: PULLS_MS })
-      failIn(said.body)
-    },
-    async importImage(image, tar) {
-      // The address has its tag in it: Podman reads no other.
-      failIn((await ask('POST', `/images/create?${query({ fromSrc: '-', repo: image })}`, { stream: tar })).body)
-    },
-    async create(name, spec) {
-      const { Id } = json(await ask('POST', `/containers/create?${query({ name })}`, { json: spec })) as { Id: string }
-      return Id
-    },
-    async inspect(name) {
-      const answer = await ask('GET', named(name, '/json'), { allow: [404] })
-      return answer.status === 404 ? null : (json(answer) as Inspected)
-    },
-    async start(name) {
-      await ask('POST', named(name, '/start'))
-    },
-    async pause(name) {
-      await ask('POST', named(name, '/pause'))
-    },
-    async unpause(name) {
-      // 409, of Podman 500: it is not paused.
-      await ask('POST', named(name, '/unpause'), { allow: [404, 409, 500] })
-    },
-    async remove(name) {
-      // 409: somebody is removing it already.
-      const { status } = await ask('DELETE', named(name, '?force=true&v=true'), { allow: [404, 409] })
-      if (status !== 409) return
-      await ask('POST', named(name, '/wait?condition=removed'), { allow: [404] })
-    },
-    async wait(name) {
-      const { StatusCode } = json(await ask('POST', named(name, '/wait'), { timeoutMs: null })) as {
-        StatusCode: number
-      }
-      return StatusCode
-    },
-    async list(labels) {
-      const filters = JSON.stringify({ label: labels })
-      return json(await ask('GET', `/containers/json?${query({ all: 'true', filters })}`)) as never
-    },
-    async logs(name) {
-      const path = named(name, '/logs?stdout=true&stderr=true&tail=3')
-      const { status, body } = await ask('GET', path, { allow: [404, 409, 500, 501] })
-      return status === 200 ? plain(body).trim().split('\n').join(' ').slice(-500) : ''
-    },
-    attach: (name) =>
-      new Promise((resolve, reject) => {
-        const path = named(name, '/attach?stream=true&stdin=true&stdout=true&stderr=true')
-        const asked = open('POST', `/${VERSION}${path}`, {
-          headers: { host: 'engine', connection: 'Upgrade', upgrade: 'tcp' },
-        })
-        const refused = (why: string) => reject(new DriverFault(`The container engine refused to attach: ${why}`))
-        asked.once('error', (error) => refused(error.message))
-        asked.once('response', (response) => {
-          readAll(response).then(
-            ({ body }) => refused(messageIn(body)),
-            (error: Error) => refused(error.message),
-          )
-        })
-        asked.once('upgrade', (_, socket, head) => {
-          if (head.length > 0) socket.unshift(head)
-          resolve(socket)
-        })
-        asked.end()
-      }),
+    if (response.status < 400 || allow.includes(response.status)) return response
+    throw new DriverFault(`The container engine rejected the request (${response.status}): ${messageIn(response.body)}`)
   }
 }
 
-interface Asked {
+const pathOf = (name: string, rest: string): string => `/containers/${encodeURIComponent(name)}${rest}`
+const parsed = ({ body }: EngineResponse): unknown => JSON.parse(body.toString('utf8'))
+
+interface RequestParts {
   json?: unknown
   stream?: Readable
-  /** Statuses of refusal that the caller has an answer for. */
+  /** Error statuses that the caller handles. */
   allow?: readonly number[]
-  /** Milliseconds; null: the call may take as long as it takes. */
+  /** Null: no timeout. */
   timeoutMs?: number | null
   version?: string
 }
@@ -185,12 +211,12 @@ interface PodmanInfo {
 
 const query = (words: Record<string, string>): string => new URLSearchParams(words).toString()
 
-async function readAll(response: IncomingMessage): Promise<Answer> {
+async function readAll(response: IncomingMessage): Promise<EngineResponse> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of response as AsyncIterable<Buffer>) {
     bytes += part.length
-    // Progress of a pull may be long, and only its end is of use.
+    // The progress of a pull may be long, and only its end matters.
     if (bytes > MOST_BYTES) parts.length = 0
     parts.push(part)
   }
@@ -206,7 +232,7 @@ function messageIn(body: Buffer): string {
   }
 }
 
-/** Throws where a pull or an import says in the lines of a 200 that it failed. */
+/** Throws if a pull or import failed, which the engine reports in the body of a 200. */
 function failIn(body: Buffer): void {
   for (const line of body.toString('utf8').split('\n')) {
     if (!line.includes('"error"')) continue
@@ -215,7 +241,7 @@ function failIn(body: Buffer): void {
   }
 }
 
-/** The text in the engine's frames, of either output. */
+/** Extracts the text of both outputs from the engine's frames. */
 function plain(body: Buffer): string {
   const parts: Buffer[] = []
   for (let at = 0; at + 8 <= body.length;) {
