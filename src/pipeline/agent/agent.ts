@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nextPiece } from '#packages/fair-queue/slices.ts'
 import type { Context } from '#infra/context.ts'
 import { logScope } from '#infra/log.ts'
-import { type Bytes, type Event, isFeed } from '#core/answers.ts'
 import { type ErrorBody, Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Principal, hasScope } from '#core/principal.ts'
@@ -13,11 +12,10 @@ import type { Scope } from '#core/scopes.ts'
 import { admit, countedAs, limitOf, presentedKey } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
-import type { Ready } from '../invoke.ts'
 import { questionOf, redeem } from './consents.ts'
 import { deeperThan, readBytes } from '../rest/read.ts'
-import { envelope, refusedAnswer } from '../rest/reply.ts'
-import { Watch } from '../watch.ts'
+import { refusedAnswer } from '../rest/reply.ts'
+import { replyTo } from './reply.ts'
 import { echoClientRequestId, setHeaders } from '../rest/write.ts'
 
 const BODY_LIMIT = 1 << 20
@@ -51,26 +49,31 @@ export interface AdmittedAgent extends Disposable {
   refusal(error: unknown): ErrorBody
 }
 
+interface CallLife extends Disposable {
+  /** Fires when the caller leaves. */
+  leaveSignal: AbortSignal
+  /** Also aborted when the server closes or a stream's request ends. */
+  over: AbortController
+}
+
 /**
  * Connects the agent tool to the pipeline. It accepts only keys, so cross-site checks aren't needed. Each message
  * counts as a read, and each call also counts in its endpoint's class. It always uses the newest contract version, the
  * one it describes.
  */
-export function createAgentDoor({
-  engine,
-  line,
-  authority,
-  limits,
-  versions,
-  origins,
-  metrics,
-  closing,
-}: AgentParts): AgentDoor {
-  async function hear(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: Id,
-  ): Promise<AdmittedAgent | null> {
+export const createAgentDoor = (parts: AgentParts): AgentDoor => new KeyDoor(parts)
+
+class KeyDoor implements AgentDoor {
+  readonly endpoints: readonly Entry<Context>[]
+  readonly #parts: AgentParts
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts
+    this.endpoints = [...parts.line.entries.values()]
+  }
+
+  async admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<AdmittedAgent | null> {
+    const { versions, origins, metrics, closing } = this.#parts
     const startedAt = performance.now()
     response.once('close', () => metrics.request('mcp', response.statusCode, (performance.now() - startedAt) / 1000))
     response.setHeader('x-service-version', versions.newest)
@@ -85,57 +88,18 @@ export function createAgentDoor({
     if (request.method !== 'POST')
       refuse('method_not_allowed', { message: 'This path supports POST.', headers: { allow: 'POST' } })
     using stack = new DisposableStack()
-    const { key, principal } = await enter(request, response, stack)
-    const life = stack.use(lifeOf(response))
+    const { key, principal } = await this.#enter(request, response, stack)
+    const life = stack.use(lifeOf(response, closing()))
     const body = await readBytes(request, BODY_LIMIT, principal.accountId, stack)
     checkShape(body, DEEPEST + ENVELOPE)
-    const resources = stack.move()
-    return {
-      requestId,
-      origin: engine.config.publicUrl ?? `http://${request.headers.host}`,
-      body,
-      signal: life.leaveSignal,
-      nextPiece: () => nextPiece(principal.accountId),
-      may: (scope) => scope === null || hasScope(principal, scope),
-      call: (name, input, consented = false) =>
-        logScope.run({ request_id: requestId }, async () => {
-          if (deeperThan(input, DEEPEST))
-            refuse('invalid_parameter', {
-              param: 'input',
-              message: `\`input\` can be nested up to ${DEEPEST} levels deep.`,
-            })
-          count(principal, name)
-          const ctx = line.context({
-            principal,
-            requestId,
-            version: versions.newest,
-            signal: life.over.signal,
-            caller: origins.callerOf(request),
-            agent: { consented },
-          })
-          const ready = await line.admit(ctx, name, input)
-          // A reader may stop early: the stream ends with the request.
-          if (ready.entry.endpoint.reply.kind === 'stream') resources.defer(() => life.over.abort())
-          return toReply(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
-        }),
-      question: (name, input) => questionOf(engine, { principal, name, input }),
-      redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
-      refusal(error) {
-        const { body, fault } = refusedAnswer(error)
-        // An error after the caller left or the server started to close isn't a fault.
-        if (fault !== null && !life.over.signal.aborted)
-          engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
-        return body
-      },
-      [Symbol.dispose]: () => resources.dispose(),
-    }
+    return new KeyAgent(this.#parts, { request, requestId, body, key, principal, life, resources: stack.move() })
   }
 
   /**
    * Authenticates the message's key. A 401 names the required scheme and whether the sent credential was invalid (RFC
    * 6750, 3).
    */
-  async function enter(
+  async #enter(
     request: IncomingMessage,
     response: ServerResponse,
     resources: DisposableStack,
@@ -144,7 +108,7 @@ export function createAgentDoor({
     const fault = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
     try {
       const key = presentedKey(request.headers)
-      const principal = await admit({ authority, limits }, key, MESSAGE, {
+      const principal = await admit(this.#parts, key, MESSAGE, {
         connection: request.socket,
         onEnter: (flight) => void resources.use(flight),
         onCount: (rate) => setHeaders(response, rate),
@@ -156,75 +120,111 @@ export function createAgentDoor({
       throw error
     }
   }
+}
 
-  function count(principal: Principal, name: string): void {
-    const limit = limitOf(line.entries.get(name)?.endpoint)
-    if (limit !== 'reads') limits.take(countedAs(principal), limit)
+interface AgentMessage {
+  request: IncomingMessage
+  requestId: Id
+  body: Buffer
+  key: string
+  principal: Principal
+  life: CallLife
+  resources: DisposableStack
+}
+
+class KeyAgent implements AdmittedAgent {
+  readonly requestId: Id
+  readonly origin: string
+  readonly body: Buffer
+  readonly signal: AbortSignal
+  readonly #parts: AgentParts
+  readonly #message: AgentMessage
+
+  constructor(parts: AgentParts, message: AgentMessage) {
+    this.#parts = parts
+    this.#message = message
+    this.requestId = message.requestId
+    this.origin = parts.engine.config.publicUrl ?? `http://${message.request.headers.host}`
+    this.body = message.body
+    this.signal = message.life.leaveSignal
   }
 
-  function toReply(
-    ready: Ready,
-    result: unknown,
-    key: string,
-    connection: object,
-    over: AbortController,
-  ): EndpointReply {
-    const { endpoint } = ready.entry
-    switch (endpoint.reply.kind) {
-      case 'stream':
-        return {
-          kind: 'stream',
-          events: watchEvents(ready, result as AsyncIterable<Event>, key, connection, over),
-          ended: over.signal,
-        }
-      case 'bytes':
-        return { kind: 'bytes', bytes: result as Bytes }
-      case 'none':
-        return { kind: 'none' }
-      default:
-        return { kind: 'json', body: envelope(endpoint.reply, result, ready.input) as Record<string, unknown> }
-    }
+  nextPiece(): Promise<void> {
+    return nextPiece(this.#message.principal.accountId)
   }
 
-  async function* watchEvents(
-    ready: Ready,
-    events: AsyncIterable<Event>,
-    key: string,
-    connection: object,
-    over: AbortController,
-  ): AsyncGenerator<Event> {
-    using _watch = new Watch(
-      authority,
-      line,
-      { start: ready.ctx, entry: ready.entry, input: ready.input, credential: key, connection },
-      {
-        close: (why) => over.abort(why),
-        async onPermitted(ctx) {
-          if (isFeed(events)) await events.recheck(ctx)
-        },
-      },
-    )
-    yield* events
+  may(scope: Scope | null): boolean {
+    return scope === null || hasScope(this.#message.principal, scope)
   }
 
-  /** `leaveSignal` fires when the caller leaves; `over` also when the server closes or a stream's request ends. */
-  function lifeOf(response: ServerResponse): Disposable & { leaveSignal: AbortSignal; over: AbortController } {
-    const over = new AbortController()
-    const leaveController = new AbortController()
-    const end = () => over.abort()
-    const closes = closing()
-    response.once('close', () => {
-      if (response.writableFinished) return
-      end()
-      leaveController.abort()
+  call(name: string, input: unknown, consented = false): Promise<EndpointReply> {
+    return logScope.run({ request_id: this.requestId }, () => this.#invoke(name, input, consented))
+  }
+
+  question(name: string, input: unknown): string {
+    return questionOf(this.#parts.engine, { principal: this.#message.principal, name, input })
+  }
+
+  redeem(question: string, name: string, input: unknown): Promise<void> {
+    return redeem(this.#parts.engine, question, { principal: this.#message.principal, name, input })
+  }
+
+  refusal(error: unknown): ErrorBody {
+    const { body, fault } = refusedAnswer(error)
+    // An error after the caller left or the server started to close isn't a fault.
+    if (fault !== null && !this.#message.life.over.signal.aborted)
+      this.#parts.engine.log.error({ error: fault, request_id: this.requestId }, 'a call of the agent tool failed')
+    return body
+  }
+
+  [Symbol.dispose](): void {
+    this.#message.resources.dispose()
+  }
+
+  async #invoke(name: string, input: unknown, consented: boolean): Promise<EndpointReply> {
+    const { line, versions, origins } = this.#parts
+    const { principal, request, key, life, resources } = this.#message
+    if (deeperThan(input, DEEPEST))
+      refuse('invalid_parameter', {
+        param: 'input',
+        message: `\`input\` can be nested up to ${DEEPEST} levels deep.`,
+      })
+    this.#count(name)
+    const ctx = line.context({
+      principal,
+      requestId: this.requestId,
+      version: versions.newest,
+      signal: life.over.signal,
+      caller: origins.callerOf(request),
+      agent: { consented },
     })
-    closes.addEventListener('abort', end)
-    return {
-      leaveSignal: leaveController.signal,
-      over,
-      [Symbol.dispose]: () => closes.removeEventListener('abort', end),
-    }
+    const ready = await line.admit(ctx, name, input)
+    // A reader may stop early: the stream ends with the request.
+    if (ready.entry.endpoint.reply.kind === 'stream') resources.defer(() => life.over.abort())
+    const result = await ready.entry.handle(ready.ctx, ready.input)
+    return replyTo(this.#parts, ready, result, { key, connection: request.socket, over: life.over })
   }
 
-  return { endpoints: [...line.entries.values()], admit: hear }
+  #count(name: string): void {
+    const { line, limits } = this.#parts
+    const limit = limitOf(line.entries.get(name)?.endpoint)
+    if (limit !== 'reads') limits.take(countedAs(this.#message.principal), limit)
+  }
+}
+
+function lifeOf(response: ServerResponse, closes: AbortSignal): CallLife {
+  const over = new AbortController()
+  const leaveController = new AbortController()
+  const end = () => over.abort()
+  response.once('close', () => {
+    if (response.writableFinished) return
+    end()
+    leaveController.abort()
+  })
+  closes.addEventListener('abort', end)
+  return {
+    leaveSignal: leaveController.signal,
+    over,
+    [Symbol.dispose]: () => closes.removeEventListener('abort', end),
+  }
 }

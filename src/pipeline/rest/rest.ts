@@ -17,6 +17,7 @@ import type { Entrance } from '../entrance.ts'
 import { createFollowers } from './feed.ts'
 import { createIfMatch } from './if-match.ts'
 import { readInput } from './input.ts'
+import { type Life, lifeOf } from './life.ts'
 import { type CallStart, callerOf, permitNow } from '../invoke.ts'
 import { envelope, isBackground } from './reply.ts'
 import { type Match, createRouter } from './router.ts'
@@ -46,27 +47,42 @@ interface AdmittedCall {
   isFollowed: boolean
 }
 
-interface Life extends Disposable {
-  signal: AbortSignal
-  end(why: unknown): void
-}
+export const createRest = (parts: RestParts): RestHandler['handle'] => new RestHandler(parts).handle
 
-export function createRest(
-  parts: RestParts,
-): (request: IncomingMessage, response: ServerResponse, requestId: Id) => void {
-  const { engine, line, authority, limits, versions, origins, metrics, closing, late } = parts
-  const router = createRouter(
-    [...line.entries.values()].map((entry) => ({
-      method: entry.endpoint.method,
-      path: entry.endpoint.path,
-      greedy: entry.endpoint.greedy === true,
-      to: entry,
-    })),
-  )
-  const checkIfMatch = createIfMatch(line.entries.values(), versions)
-  const followers = createFollowers(authority, line, closing)
+class RestHandler {
+  readonly #parts: RestParts
+  readonly #router: ReturnType<typeof createRouter<Entry<Context>>>
+  readonly #checkIfMatch: ReturnType<typeof createIfMatch>
+  readonly #followers: ReturnType<typeof createFollowers>
 
-  async function rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
+  constructor(parts: RestParts) {
+    this.#parts = parts
+    const { line, versions, authority, closing } = parts
+    this.#router = createRouter(
+      [...line.entries.values()].map((entry) => ({
+        method: entry.endpoint.method,
+        path: entry.endpoint.path,
+        greedy: entry.endpoint.greedy === true,
+        to: entry,
+      })),
+    )
+    this.#checkIfMatch = createIfMatch(line.entries.values(), versions)
+    this.#followers = createFollowers(authority, line, closing)
+  }
+
+  readonly handle = (request: IncomingMessage, response: ServerResponse, requestId: Id): void => {
+    const client_request_id = clientRequestId(request)
+    const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
+    // If even the refusal can't be written, only this request fails.
+    const broken = (error: unknown): void => {
+      this.#parts.engine.log.error({ error, request_id: requestId }, 'cannot respond to a request')
+      response.destroy()
+    }
+    logScope.run(scope, () => void this.#rest(request, response, requestId).catch(broken))
+  }
+
+  async #rest(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void> {
+    const { engine, late, metrics } = this.#parts
     const startedAt = performance.now()
     let entry: Entry<Context> | null = null
     try {
@@ -78,13 +94,13 @@ export function createRest(
       if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
         return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
-      const match = path === null ? null : router.find(path)
+      const match = path === null ? null : this.#router.find(path)
       if (request.method === 'OPTIONS' && match) {
         for (const { endpoint } of match.methods.values()) setHeaders(response, endpoint.capabilities ?? {})
         return answerPreflight(response, match.methods.keys())
       }
       entry = entryFor(request, match)
-      await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
+      await this.#answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
     } catch (error) {
       const isInterrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
       sendRefusal(request, response, isInterrupted ? late.reason : error, requestId, engine.log)
@@ -94,21 +110,7 @@ export function createRest(
     }
   }
 
-  function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
-    if (match === null)
-      return refuse('not_found', { message: 'This path doesn’t exist. `GET /v1/openapi.json` lists all paths.' })
-    const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
-    const entry = match.methods.get(method)
-    if (entry && entry.endpoint.refused === undefined) return entry
-    const allow = [...match.methods]
-      .filter(([, { endpoint }]) => endpoint.refused === undefined)
-      .flatMap(([allowed]) => (allowed === 'GET' ? ['GET', 'HEAD'] : [allowed]))
-      .join(', ')
-    if (entry) return refuse(entry.endpoint.refused!, { headers: { allow } })
-    return refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
-  }
-
-  async function answer(
+  async #answer(
     entry: Entry<Context>,
     values: readonly string[],
     request: IncomingMessage,
@@ -116,6 +118,7 @@ export function createRest(
     requestId: Id,
     search: string,
   ): Promise<void> {
+    const { origins, closing, late } = this.#parts
     const { endpoint } = entry
     const { access } = endpoint
     const { headers, socket: connection } = request
@@ -123,13 +126,13 @@ export function createRest(
     if (access.kind === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
       refuse('cookie_session_required')
     const credential = readCredential(headers, origins.cookieName)
-    checkDoor(entry, credential, request)
+    this.#checkDoor(entry, credential, request)
     const isOpen = access.kind === 'open' || access.kind === 'secret'
     using resources = new DisposableStack()
     let flight: Disposable | null = null
     let version = ''
     const speak = (principal: Principal): void => {
-      version = versionOf(headers['x-service-version'], principal)
+      version = this.#versionOf(headers['x-service-version'], principal)
       response.setHeader('x-service-version', version)
     }
     let principal = anonymous
@@ -137,7 +140,7 @@ export function createRest(
     if (access.kind === 'sign_in') speak(principal)
     else
       principal = await admit(
-        { authority, limits },
+        this.#parts,
         isOpen ? { address: origins.clientIp(request) } : credential,
         { limit: limitOf(endpoint), scope: scopeOf(access) },
         {
@@ -158,7 +161,7 @@ export function createRest(
     using life = lifeOf(response, goesAtOnce ? closing : late)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
     await asCaller(callerOf(start, entry), () =>
-      serve({
+      this.#serve({
         entry,
         values,
         request,
@@ -174,16 +177,17 @@ export function createRest(
     )
   }
 
-  async function serve(call: AdmittedCall): Promise<void> {
+  async #serve(call: AdmittedCall): Promise<void> {
     const { entry, request, response, credential, start, life, resources, flight, isFollowed } = call
     const { endpoint } = entry
     const { headers, socket: connection } = request
+    const { authority, line, versions, closing } = this.#parts
     const ctx = line.context(start)
     if (endpoint.reply.kind === 'operation' && endpoint.reply.events && acceptsEvents(headers)) ctx.wantsEvents = true
     const input = await readInput(ctx, call, versions)
     await permitNow(ctx, entry, input)
     start.principal = ctx.principal
-    if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
+    if (headers['if-match'] !== undefined) await this.#checkIfMatch(ctx, entry, input, headers['if-match'])
     // A HEAD of a stream is answered here, because a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
@@ -217,13 +221,13 @@ export function createRest(
     const result = await entry.handle(ctx, input)
 
     setHeaders(response, ctx.answer.headers)
-    if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
+    if (ctx.answer.session !== undefined) this.#setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream' || isEvents(result)) {
       const events = result as AsyncIterable<Event>
       const watchedCall = { start: { ...start, signal: closing }, entry, input, credential, connection }
       if (isFeed(events)) {
         resources.move()
-        return followers.add(response, events, watchedCall, flight)
+        return this.#followers.add(response, events, watchedCall, flight)
       }
       using _watch = new Watch(authority, line, watchedCall, { close: life.end, onPermitted: async () => {} })
       return await sendEvents(response, {}, events, life.signal, isFollowed ? LAST_WORDS_MS : 0)
@@ -238,60 +242,46 @@ export function createRest(
     await sendLargeJson(request, response, status, body, { isTagged, account: callerOf(start, entry).name })
   }
 
-  function checkDoor(
+  #checkDoor(
     { endpoint: { access, method } }: Entry<Context>,
     credential: PresentedCredential,
     request: IncomingMessage,
   ): void {
+    const { origins } = this.#parts
     const session = typeof credential !== 'string'
     if (session || access.kind === 'sign_in') origins.checkHost(request)
     if (method === 'GET' || access.kind === 'open' || access.kind === 'secret') return
     if (access.kind === 'sign_in' || (session && credential !== null)) origins.checkCrossSite(request)
   }
 
-  function versionOf(requestedVersion: string | string[] | undefined, { credential }: Principal): string {
-    if (requestedVersion !== undefined) return versions.check(String(requestedVersion))
-    return credential.kind === 'key' ? credential.version : versions.newest
+  #versionOf(requestedVersion: string | string[] | undefined, { credential }: Principal): string {
+    if (requestedVersion !== undefined) return this.#parts.versions.check(String(requestedVersion))
+    return credential.kind === 'key' ? credential.version : this.#parts.versions.newest
   }
 
-  /** Fires when the caller leaves, `end` is called, or `over` fires, with the reason if there is one. */
-  function lifeOf(response: ServerResponse, over: AbortSignal): Life {
-    const controller = new AbortController()
-    const leave = () => controller.abort()
-    const end = () => controller.abort(over.reason)
-    response.on('close', leave)
-    over.addEventListener('abort', end)
-    return {
-      signal: controller.signal,
-      end: (why) => controller.abort(why),
-      [Symbol.dispose]() {
-        // Nothing is left to stop, and an abort costs an exception with a stack trace.
-        response.off('close', leave)
-        over.removeEventListener('abort', end)
-      },
-    }
-  }
-
-  function setSessionCookie(response: ServerResponse, session: { token: string; expiresAt: Date } | null): void {
-    const rest = `Path=/; HttpOnly; SameSite=Lax${origins.secure ? '; Secure' : ''}`
+  #setSessionCookie(response: ServerResponse, session: { token: string; expiresAt: Date } | null): void {
+    const rest = `Path=/; HttpOnly; SameSite=Lax${this.#parts.origins.secure ? '; Secure' : ''}`
     response.setHeader(
       'set-cookie',
       session === null
-        ? `${origins.cookieName}=; Max-Age=0; ${rest}`
-        : `${origins.cookieName}=${session.token}; Expires=${session.expiresAt.toUTCString()}; ${rest}`,
+        ? `${this.#parts.origins.cookieName}=; Max-Age=0; ${rest}`
+        : `${this.#parts.origins.cookieName}=${session.token}; Expires=${session.expiresAt.toUTCString()}; ${rest}`,
     )
   }
+}
 
-  return (request, response, requestId) => {
-    const client_request_id = clientRequestId(request)
-    const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
-    // If even the refusal can't be written, only this request fails.
-    const broken = (error: unknown): void => {
-      engine.log.error({ error, request_id: requestId }, 'cannot respond to a request')
-      response.destroy()
-    }
-    logScope.run(scope, () => void rest(request, response, requestId).catch(broken))
-  }
+function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
+  if (match === null)
+    return refuse('not_found', { message: 'This path doesn’t exist. `GET /v1/openapi.json` lists all paths.' })
+  const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+  const entry = match.methods.get(method)
+  if (entry && entry.endpoint.refused === undefined) return entry
+  const allow = [...match.methods]
+    .filter(([, { endpoint }]) => endpoint.refused === undefined)
+    .flatMap(([allowed]) => (allowed === 'GET' ? ['GET', 'HEAD'] : [allowed]))
+    .join(', ')
+  if (entry) return refuse(entry.endpoint.refused!, { headers: { allow } })
+  return refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
 }
 
 const acceptsEvents = ({ accept = '' }: IncomingHttpHeaders): boolean => /\btext\/event-stream\b/i.test(accept)

@@ -32,7 +32,7 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     for (const run of await sweepStore.abandoned(db))
       await inChat(run.chat_id, (tx) => cancelAbandoned(tx, run)).catch(logFailure(run.id))
     for (const id of await sweepStore.lost(db, processId, local.ids())) local.lose(id)
-    if (local.draining() return
+    if (local.draining()) return
     for (const run of await sweepStore.orphans(db, processId))
       if (!local.has(run.id)) await adopt(run).catch(logFailure(run.id))
     for (const run of await sweepStore.expired(db))
