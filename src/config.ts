@@ -68,10 +68,10 @@ export class ConfigRefused extends Error {}
 
 const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): {
-  config: Config
-  warnings: string[]
-} {
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Readers of variables by form. They throw `ConfigRefused` for wrong values. */
+function readersOf(environment: Environment) {
   const text = (name: string): string =>
     environment[name]?.trim() || settings.find((setting) => setting.name === name)!.fallback
   const list = (name: string): string[] =>
@@ -97,9 +97,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       throw new ConfigRefused(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
     return value
   }
-  const host = text('UK_HOST')
-  const secretKeys = list('UK_SECRET_KEY')
-  if (secretKeys.some((key) => key.length < 32))
+  return { text, list, whole, choice, url }
+}
+
+function checkForms({ text, list }: Pick<ReturnType<typeof readersOf>, 'text' | 'list'>): void {
+  if (list('UK_SECRET_KEY').some((key) => key.length < 32))
     throw new ConfigRefused('UK_SECRET_KEY must have at least 32 characters per key')
   if (!/^\d+(\.\d{1,9})?$/.test(text('UK_SIGN_UP_CREDITS_USD')))
     throw new ConfigRefused(
@@ -112,6 +114,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new ConfigRefused(
       `UK_PREVIEW_DOMAIN must be a name such as previews.example.com, not "${text('UK_PREVIEW_DOMAIN')}"`,
     )
+}
+
+export function readConfig(environment: Environment): { config: Config; warnings: string[] } {
+  const readers = readersOf(environment)
+  const { text, list, whole, choice, url } = readers
+  checkForms(readers)
+  const host = text('UK_HOST')
   const signUp = choice('UK_SIGN_UP', ['open', 'invite'], loopback(host) ? 'open' : 'invite') as Config['signUp']
   const config: Config = Object.freeze({
     host,
@@ -121,7 +130,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
     busUrl: url('UK_BUS', ['nats:', 'tls:', 'redis:', 'rediss:']),
     workers: whole('UK_WORKERS', 1, 256),
-    secretKeys,
+    secretKeys: list('UK_SECRET_KEY'),
     publicUrl: url('UK_PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? null,
     allowedHosts: list('UK_ALLOWED_HOSTS'),
     trustedProxies: list('UK_TRUSTED_PROXIES'),

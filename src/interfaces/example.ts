@@ -27,29 +27,31 @@ export function exampleOf(
   if (choice) return inner(choice)
   if (allOf) return Object.assign({}, ...allOf.map((one) => inner(one) as object)) as unknown
   const plain = Array.isArray(type) ? type.find((one) => one !== 'null') : type
-  switch (plain) {
-    case 'object':
-      return Object.fromEntries(
-        Object.entries(properties ?? {})
-          .filter(
-            ([key, one]) =>
-              (of === 'all' && !deep) ||
-              required.includes(key) ||
-              (of === 'telling' && !deep && resolve(one, components).properties !== undefined),
-          )
-          .map(([key, one]) => [key, inner(one, key)]),
-      )
-    case 'array':
-      return items && !deep ? [inner(items)] : []
+  if (plain === 'object') return Object.fromEntries(shownProperties().map(([key, one]) => [key, inner(one, key)]))
+  if (plain === 'array') return items && !deep ? [inner(items)] : []
+  return scalarExample(plain, name, rest)
+
+  function shownProperties(): [string, Schema][] {
+    return Object.entries(properties ?? {}).filter(
+      ([key, one]) =>
+        (of === 'all' && !deep) ||
+        required.includes(key) ||
+        (of === 'telling' && !deep && resolve(one, components).properties !== undefined),
+    )
+  }
+}
+
+function scalarExample(type: string | undefined, name: string, schema: Schema): unknown {
+  switch (type) {
     case 'integer':
     case 'number':
-      return Math.min(rest.maximum ?? Infinity, Math.max(rest.minimum ?? 0, numberFor(name, plain)))
+      return Math.min(schema.maximum ?? Infinity, Math.max(schema.minimum ?? 0, numberFor(name, type)))
     case 'boolean':
       return false
     case 'string':
-      return textFor(name, rest)
+      return textFor(name, schema)
     default:
-      return plain === undefined && rest.pattern === undefined ? {} : null
+      return type === undefined && schema.pattern === undefined ? {} : null
   }
 }
 

@@ -26,11 +26,14 @@ export type Exclusion =
 
 /** Explicit constraints always exclude an offer; possibly outdated data only excludes it while others remain. */
 export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Exclusion | null {
-  const { endpoint } = offer
+  return constraintAgainst(offer, constraints, all) ?? (all.length === 1 ? null : dataAgainst(offer, constraints))
+}
+
+function constraintAgainst(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Exclusion | null {
   if (brokenRule(offer, constraints) !== undefined) return 'rule'
   if (constraints.serves && !constraints.serves(offer)) return 'shape'
   if (constraints.only?.length && !isMeant(offer, constraints.only, all)) return 'only'
-  if (constraints.ignore?.some((name) => isNamed(endpoint, name))) return 'ignore'
+  if (constraints.ignore?.some((name) => isNamed(offer.endpoint, name))) return 'ignore'
   if (constraints.allowFallbacks === false && constraints.order?.length && !isMeant(offer, constraints.order, all))
     return 'fallback'
   if (constraints.relayed !== undefined && !isAggregator(offer)) return 'relayed'
@@ -40,9 +43,11 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   if (policy) return policy
   if (constraints.maxPrice && !isWithin(offer, constraints.maxPrice)) return 'price'
   const lacking = constraints.parameters?.some((parameter) => !supportsParameter(offer, parameter))
-  if (lacking && !isAggregator(offer)) return 'parameters'
-  if (all.length === 1) return null
-  if (offer.pricing === null && constraints.guards?.(endpoint.billing)) return 'unpriced'
+  return lacking && !isAggregator(offer) ? 'parameters' : null
+}
+
+function dataAgainst(offer: Offer, constraints: RoutingConstraints): Exclusion | null {
+  if (offer.pricing === null && constraints.guards?.(offer.endpoint.billing)) return 'unpriced'
   if (offer.capabilities.length > 0 && constraints.needs?.some((need) => !offer.capabilities.includes(need)))
     return 'capability'
   if (offer.contextLength !== null && (constraints.inputTokens ?? 0) > offer.contextLength) return 'context'

@@ -13,7 +13,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import { newId } from '#core/ids.ts'
 import { StartRefused } from '../start-refused.ts'
-import { BlobMissing, type Blobs, HEAD_BYTES } from './blobs.ts'
+import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore, type StagedBlob } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
 /** Four parts in flight are held in memory per upload. S3 allows up to 10,000 parts. */
@@ -37,100 +37,130 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
   await client.send(new HeadBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
     throw new StartRefused(`UK_BLOBS: the bucket ${bucket} can’t be used: ${wordsOf(error)}`)
   })
-  const base = prefix === '' ? '' : `${prefix}/`
-  const keyOf = (place: string) => ({ Bucket: bucket, Key: base + place })
+  return new S3Blobs(client, bucket, prefix === '' ? '' : `${prefix}/`)
+}
 
-  const remove = async (place: string): Promise<void> => {
-    const [key = '', UploadId] = place.split('#')
-    if (UploadId === undefined) await client.send(new DeleteObjectCommand(keyOf(key))).catch(rethrow)
-    else await client.send(new AbortMultipartUploadCommand({ ...keyOf(key), UploadId })).catch(rethrow)
+class S3Blobs implements Blobs {
+  readonly #client: S3Client
+  readonly #bucket: string
+  /** The prefix of all keys, with its slash. */
+  readonly #base: string
+
+  constructor(client: S3Client, bucket: string, base: string) {
+    this.#client = client
+    this.#bucket = bucket
+    this.#base = base
   }
 
-  return {
-    pathOf: () => null,
+  pathOf(): null {
+    return null
+  }
 
-    async stage(source, { signal, limit = Infinity } = {}) {
-      const place = newId()
-      const hash = createHash('sha256')
-      const head: Buffer[] = []
-      let size = 0
-      let cause: unknown = null
-      const body = async function* () {
-        try {
-          for await (const part of source) {
-            signal?.throwIfAborted()
-            hash.update(part)
-            // Copies, so that a few bytes don't retain a large buffer.
-            if (size < HEAD_BYTES) head.push(Buffer.from(part.subarray(0, HEAD_BYTES - size)))
-            size += part.length
-            if (size > limit) throw tooLarge(limit)
-            // The client collects chunks, but the source reuses them.
-            yield Buffer.from(part)
-          }
-        } catch (error) {
-          cause = error
-          throw error
-        }
-      }
-      const upload = new Upload({
-        client,
-        params: { ...keyOf(place), Body: Readable.from(body(), { objectMode: false }) },
-        partSize: PART_BYTES,
-        queueSize: AT_ONCE,
+  async stage(source: AsyncIterable<Uint8Array>, { signal, limit = Infinity }: StageMore = {}): Promise<StagedBlob> {
+    const place = newId()
+    const body = new HashedBody(source, limit, signal)
+    const upload = new Upload({
+      client: this.#client,
+      params: { ...this.#keyOf(place), Body: Readable.from(body.bytes(), { objectMode: false }) },
+      partSize: PART_BYTES,
+      queueSize: AT_ONCE,
+    })
+    await upload.done().catch(async (error: unknown) => {
+      await upload.abort().catch(() => {})
+      throw body.cause ?? failure(error)
+    })
+    const stay = async () => place
+    return {
+      sha256: body.hash.digest('hex'),
+      size: body.size,
+      head: Buffer.concat(body.head),
+      keep: stay,
+      park: stay,
+      discard: () => this.remove(place),
+    }
+  }
+
+  async *read(place: string, { start = 0, end = Infinity }: Range = {}): AsyncGenerator<Uint8Array> {
+    if (end <= start) return
+    const whole = start === 0 && end === Infinity
+    const header = `bytes=${start}-${end === Infinity ? '' : end - 1}`
+    const { Body } = await this.#client
+      .send(new GetObjectCommand({ ...this.#keyOf(place), ...(!whole && { Range: header }) }))
+      .catch((error: Error) => {
+        if (error.name === 'NoSuchKey') throw new BlobMissing(place)
+        // An empty range; always the case for an empty object.
+        if (error.name === 'InvalidRange') return { Body: undefined }
+        throw failure(error)
       })
-      await upload.done().catch(async (error: unknown) => {
-        await upload.abort().catch(() => {})
-        throw cause ?? failure(error)
-      })
-      const stay = async () => place
-      return {
-        sha256: hash.digest('hex'),
-        size,
-        head: Buffer.concat(head),
-        keep: stay,
-        park: stay,
-        discard: () => remove(place),
-      }
-    },
+    if (Body !== undefined) yield* Body as Readable as AsyncIterable<Uint8Array>
+  }
 
-    async *read(place, { start = 0, end = Infinity } = {}) {
-      if (end <= start) return
-      const whole = start === 0 && end === Infinity
-      const Range = `bytes=${start}-${end === Infinity ? '' : end - 1}`
-      const { Body } = await client
-        .send(new GetObjectCommand({ ...keyOf(place), ...(!whole && { Range }) }))
-        .catch((error: Error) => {
-          if (error.name === 'NoSuchKey') throw new BlobMissing(place)
-          // An empty range; always the case for an empty object.
-          if (error.name === 'InvalidRange') return { Body: undefined }
-          throw failure(error)
-        })
-      if (Body !== undefined) yield* Body as Readable as AsyncIterable<Uint8Array>
-    },
+  async remove(place: string): Promise<void> {
+    const [key = '', UploadId] = place.split('#')
+    const object = this.#keyOf(key)
+    if (UploadId === undefined) await this.#client.send(new DeleteObjectCommand(object)).catch(rethrow)
+    else await this.#client.send(new AbortMultipartUploadCommand({ ...object, UploadId })).catch(rethrow)
+  }
 
-    remove,
-
-    async *list() {
-      for (let after: string | undefined; ;) {
-        const page = await client
-          .send(new ListObjectsV2Command({ Bucket: bucket, Prefix: base, ContinuationToken: after }))
-          .catch(rethrow)
-        for (const { Key, LastModified } of page.Contents ?? [])
-          if (Key !== undefined) yield { place: Key.slice(base.length), modifiedAt: LastModified ?? new Date() }
-        after = page.NextContinuationToken
-        if (after === undefined) break
-      }
-      const uploads = await client
-        .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: base }))
+  async *list(): AsyncGenerator<{ place: string; modifiedAt: Date }> {
+    const scope = { Bucket: this.#bucket, Prefix: this.#base }
+    for (let after: string | undefined; ;) {
+      const page = await this.#client
+        .send(new ListObjectsV2Command({ ...scope, ContinuationToken: after }))
         .catch(rethrow)
-      for (const { Key, UploadId, Initiated } of uploads.Uploads ?? [])
-        if (Key !== undefined && UploadId !== undefined)
-          yield { place: `${Key.slice(base.length)}#${UploadId}`, modifiedAt: Initiated ?? new Date() }
-    },
+      for (const { Key, LastModified } of page.Contents ?? [])
+        if (Key !== undefined) yield { place: Key.slice(this.#base.length), modifiedAt: LastModified ?? new Date() }
+      after = page.NextContinuationToken
+      if (after === undefined) break
+    }
+    const uploads = await this.#client.send(new ListMultipartUploadsCommand(scope)).catch(rethrow)
+    for (const { Key, UploadId, Initiated } of uploads.Uploads ?? [])
+      if (Key !== undefined && UploadId !== undefined)
+        yield { place: `${Key.slice(this.#base.length)}#${UploadId}`, modifiedAt: Initiated ?? new Date() }
+  }
 
-    async [Symbol.asyncDispose]() {
-      client.destroy()
-    },
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client.destroy()
+  }
+
+  #keyOf(place: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#base + place }
+  }
+}
+
+/** The bytes of an upload, with the hash, size, and first bytes of what has passed. */
+class HashedBody {
+  readonly hash = createHash('sha256')
+  readonly head: Buffer[] = []
+  size = 0
+  /** The error of the source, which the S3 client wraps. */
+  cause: unknown = null
+  readonly #source: AsyncIterable<Uint8Array>
+  readonly #limit: number
+  readonly #signal: AbortSignal | undefined
+
+  constructor(source: AsyncIterable<Uint8Array>, limit: number, signal: AbortSignal | undefined) {
+    this.#source = source
+    this.#limit = limit
+    this.#signal = signal
+  }
+
+  async *bytes(): AsyncGenerator<Buffer> {
+    try {
+      for await (const part of this.#source) {
+        this.#signal?.throwIfAborted()
+        this.hash.update(part)
+        // Copies, so that a few bytes don't retain a large buffer.
+        if (this.size < HEAD_BYTES) this.head.push(Buffer.from(part.subarray(0, HEAD_BYTES - this.size)))
+        this.size += part.length
+        if (this.size > this.#limit) throw tooLarge(this.#limit)
+        // The client collects chunks, but the source reuses them.
+        yield Buffer.from(part)
+      }
+    } catch (error) {
+      this.cause = error
+      throw error
+    }
   }
 }
 

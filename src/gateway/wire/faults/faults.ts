@@ -25,16 +25,8 @@ const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
 /** For statuses ≥ 400 and errors inside a stream (`status` null). `words` joins the body's type, code, and message. */
 export function kindOf(status: number | null, words: string): FaultKind {
   // Quotations can be the client's own text, and must not count against the endpoint.
-  const text = words.replaceAll(QUOTED, '')
-  // Google reports invalid keys with 400, and a full quota with "check your plan and billing details". ElevenLabs
-  // reports a plan without characters with 401.
-  if (status === 401 && /quota_exceeded/.test(words)) return 'upstream_payment'
-  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(text)) return 'upstream_key'
-  if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
-  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(text))) {
-    return 'upstream_payment'
-  }
-  if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
+  const refusal = accountRefusalOf(status, words, words.replaceAll(QUOTED, ''))
+  if (refusal !== null) return refusal
   if (status === 413) return isContextLength(words) ? 'context_length' : 'too_large'
   if (status === 429) return 'rate_limited'
   if (status === 408 || status === 504 || status === 524) return 'timeout'
@@ -49,6 +41,20 @@ export function kindOf(status: number | null, words: string): FaultKind {
   if (status === 404 || unknownModel.test(words)) return 'model_not_found'
   if (status !== null) return status >= 400 ? 'bad_request' : 'garbage'
   return kindOfWord(words) ?? 'server_error'
+}
+
+/** Refusals of the endpoint's key or account, and of the request by the vendor's policy. */
+function accountRefusalOf(status: number | null, words: string, text: string): FaultKind | null {
+  // Google reports invalid keys with 400, and a full quota with "check your plan and billing details". ElevenLabs
+  // reports a plan without characters with 401.
+  if (status === 401 && /quota_exceeded/.test(words)) return 'upstream_payment'
+  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(text)) return 'upstream_key'
+  if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
+  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(text))) {
+    return 'upstream_payment'
+  }
+  if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
+  return null
 }
 
 /** Such as `overloaded_error`, `rate_limit_exceeded`, `503`. */

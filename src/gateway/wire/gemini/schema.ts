@@ -25,20 +25,7 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
   if (!isObject(schema)) return schema
   const result: Json = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === 'const') result['enum'] = [value]
-    else if (keyword === 'definitions' && isObject(value))
-      result['$defs'] = { ...each(value, at, losses), ...(isObject(result['$defs']) ? result['$defs'] : {}) }
-    else if (keyword === '$ref' && typeof value === 'string')
-      result['$ref'] = value.replace('#/definitions/', '#/$defs/')
-    else if (keyword === 'allOf' && Array.isArray(value) && value.length === 1 && isObject(value[0]))
-      Object.assign(result, subset(value[0], at, losses))
-    else if (keyword === '$defs' && isObject(value))
-      result[keyword] = { ...(isObject(result[keyword]) ? result[keyword] : {}), ...each(value, at, losses) }
-    else if (maps.has(keyword) && isObject(value)) result[keyword] = each(value, at, losses)
-    else if (keyword === 'items' && value === false) losses.add(`${at}.${keyword}`)
-    else if (keyword === 'additionalProperties' && typeof value === 'boolean') result[keyword] = value
-    else if (supported.has(keyword)) result[keyword] = holds.has(keyword) ? subset(value, at, losses) : value
-    else if (!silent.has(keyword)) losses.add(`${at}.${keyword}`)
+    addKeyword(result, keyword, value, at, losses)
   }
   // Only keywords with a dollar sign may be beside a reference.
   if (result['$ref'] !== undefined)
@@ -53,6 +40,23 @@ function subset(schema: unknown, at: string, losses: Losses): unknown {
     result['required'] = result['required'].filter((name) => names.has(name))
   }
   return result
+}
+
+/** Converts one keyword into `result`, or adds it to `losses`. */
+function addKeyword(result: Json, keyword: string, value: unknown, at: string, losses: Losses): void {
+  if (keyword === 'const') result['enum'] = [value]
+  else if (keyword === 'definitions' && isObject(value))
+    result['$defs'] = { ...each(value, at, losses), ...(isObject(result['$defs']) ? result['$defs'] : {}) }
+  else if (keyword === '$ref' && typeof value === 'string') result['$ref'] = value.replace('#/definitions/', '#/$defs/')
+  else if (keyword === 'allOf' && Array.isArray(value) && value.length === 1 && isObject(value[0]))
+    Object.assign(result, subset(value[0], at, losses))
+  else if (keyword === '$defs' && isObject(value))
+    result[keyword] = { ...(isObject(result[keyword]) ? result[keyword] : {}), ...each(value, at, losses) }
+  else if (maps.has(keyword) && isObject(value)) result[keyword] = each(value, at, losses)
+  else if (keyword === 'items' && value === false) losses.add(`${at}.${keyword}`)
+  else if (keyword === 'additionalProperties' && typeof value === 'boolean') result[keyword] = value
+  else if (supported.has(keyword)) result[keyword] = holds.has(keyword) ? subset(value, at, losses) : value
+  else if (!silent.has(keyword)) losses.add(`${at}.${keyword}`)
 }
 
 const each = (schemas: Json, at: string, losses: Losses): Json =>

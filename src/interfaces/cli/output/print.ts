@@ -43,14 +43,8 @@ export async function print(printing: Printing): Promise<number> {
   if (kind === 'stream') return printStream(printing)
   if (kind === 'bytes') return printBytes(printing)
   if (kind === 'none' || response.status === 204) return codeOf('ok')
-  const plain = terminal.interactive && !wantsJson(globals)
-  if (
-    listed.name === 'models.list' &&
-    plain &&
-    printing.call !== undefined &&
-    printing.input?.cursor === undefined &&
-    !globals.all
-  ) {
+  const isPlain = terminal.interactive && !wantsJson(globals)
+  if (isPlain && isFirstModelPage(printing)) {
     const { modelsByUse } = await import('./views/models.ts')
     await terminal.out(await modelsByUse({ ...printing, call: printing.call }))
     return codeOf('ok')
@@ -59,7 +53,28 @@ export async function print(printing: Printing): Promise<number> {
   const text = await response.text()
   const json = JSON.parse(text) as Row
   const media = kind === 'operation' ? madeIn(json.data) : null
-  const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
+  if (media) await (await import('../media/keep.ts')).keep(media, globals, terminal, printing.open)
+  if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
+  else if (media) return codeOf('ok')
+  else await printData(printing, json)
+  const secret = isPlain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
+  if (secret !== null) terminal.err(`\n${secret}`)
+  return finish(printing, (json.data ?? {}) as Progress)
+}
+
+type FirstModelPage = Printing & { call: SendCall }
+
+const isFirstModelPage = (printing: Printing): printing is FirstModelPage =>
+  printing.listed.name === 'models.list' &&
+  printing.call !== undefined &&
+  printing.input?.cursor === undefined &&
+  !printing.globals.all
+
+/** Prints a response without `--json`: what was created, the command's own view, or the data by its reply kind. */
+async function printData(printing: Printing, json: Row): Promise<void> {
+  const { listed, response, terminal } = printing
+  const { kind } = listed.endpoint.reply
+  const view = viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
   const created =
     (kind === 'one' || kind === 'operation') && isThing(json.data)
       ? createdLines(
@@ -67,10 +82,7 @@ export async function print(printing: Printing): Promise<number> {
           terminal,
         )
       : null
-  if (media) await (await import('../media/keep.ts')).keep(media, globals, terminal, printing.open)
-  if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
-  else if (media) return codeOf('ok')
-  else if (created !== null) {
+  if (created !== null) {
     if (response.status === 202) tellBackground(json.data as Row, terminal)
     await terminal.out(created)
   } else if (view !== null) await printView(view, json, terminal)
@@ -85,14 +97,18 @@ export async function print(printing: Printing): Promise<number> {
         terminal,
       ),
     )
-  const secret = plain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
-  if (secret !== null) terminal.err(`\n${secret}`)
-  const { status, ok, run, lifecycle } = (json.data ?? {}) as {
-    status?: unknown
-    ok?: unknown
-    run?: { status?: unknown }
-    lifecycle?: unknown
-  }
+}
+
+interface Progress {
+  status?: unknown
+  ok?: unknown
+  run?: { status?: unknown }
+  lifecycle?: unknown
+}
+
+/** Asks for the decision that a run waits for, and returns the exit code. */
+async function finish(printing: Printing, { status, ok, run, lifecycle }: Progress): Promise<number> {
+  const { globals, terminal } = printing
   if (run?.status === 'requires_action') {
     const waiting = run as unknown as Waiting
     if (!(await printing.decide?.(waiting)) || printing.follow === undefined) return codeOf('undecided')

@@ -104,47 +104,17 @@ interface ModelEntry {
 }
 
 function planModel(
-  { name, model, given, info }: ModelEntry,
+  entry: ModelEntry,
   environment: Readonly<Record<string, string | undefined>>,
   groups: Map<string, PlannedEndpoint>,
   plan: LitellmPlan,
 ): void {
+  const { name, model, given, info } = entry
   const label = name === '' || name === model ? model : `${name} (${model})`
-  if (model.includes('*') || name.includes('*'))
-    return void plan.left.push(
-      `${label}: patterns aren't imported. A provider without a model list offers all of its models`,
-    )
-  const address = valueOf(given.api_base ?? given.base_url, environment)
-  const key = valueOf(given.api_key, environment)
-  const slash = model.indexOf('/')
-  const prefix = slash < 0 ? (bare.find(([pattern]) => pattern.test(model))?.[1] ?? '') : model.slice(0, slash)
-  const id = slash < 0 ? model : model.slice(slash + 1)
-  const preset = presets[prefix]
-  const alike = openAiAlike.has(prefix) || (prefix === '' && address.value !== null)
-  if (id === '' || (preset === undefined && !(alike && address.value !== null)))
-    return void plan.left.push(`${label}: unknown provider "${prefix || model}"`)
-  for (const { missing } of [address, key])
-    if (missing !== null) return void plan.left.push(`${label}: ${missing} isn't set in this environment`)
-  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${label}: api_base is missing`)
-  for (const word of ['vertex_project', 'aws_access_key_id', 'aws_region_name'])
-    if (given[word] !== undefined) return void plan.left.push(`${label}: ${word} isn't supported`)
-  if (prefix === 'azure' && address.value !== null) address.value = azureAddress(address.value)
-  const ours = preset === 'openai' && address.value !== null ? null : (preset ?? null)
-  const group = `${prefix}\0${address.value ?? ''}\0${key.value ?? ''}`
-  let endpoint = groups.get(group)
-  if (endpoint === undefined) {
-    const slug = freeSlug(slugOf(preset ?? prefix, address.value), [...groups.values()])
-    endpoint = {
-      slug,
-      name: slug,
-      preset: ours,
-      shape: ours === null ? 'openai-chat' : null,
-      base_url: address.value,
-      api_key: key.value,
-      models: [],
-    }
-    groups.set(group, endpoint)
-  }
+  const target = targetOf(entry, environment)
+  if ('problem' in target) return void plan.left.push(`${label}: ${target.problem}`)
+  const endpoint = endpointFor(target, groups)
+  const { id } = target
   if (!endpoint.models.some((one) => one.id === id)) endpoint.models.push({ id, ...pricesOf(given, info) })
   const now = `${endpoint.slug}/${id}`
   const originalName = name === '' ? model : name
@@ -153,6 +123,62 @@ function planModel(
   for (const word of ['rpm', 'tpm', 'max_budget'])
     if (given[word] !== undefined)
       plan.left.push(`${label}: ${word} ignored. Set spend caps on keys, workspaces or members`)
+}
+
+/** Where a LiteLLM model is served. */
+interface ModelTarget {
+  prefix: string
+  id: string
+  preset: string | undefined
+  address: string | null
+  key: string | null
+}
+
+function targetOf(
+  { name, model, given }: ModelEntry,
+  environment: Readonly<Record<string, string | undefined>>,
+): ModelTarget | { problem: string } {
+  if (model.includes('*') || name.includes('*'))
+    return { problem: "patterns aren't imported. A provider without a model list offers all of its models" }
+  const address = valueOf(given.api_base ?? given.base_url, environment)
+  const key = valueOf(given.api_key, environment)
+  const slash = model.indexOf('/')
+  const prefix = slash < 0 ? (bare.find(([pattern]) => pattern.test(model))?.[1] ?? '') : model.slice(0, slash)
+  const id = slash < 0 ? model : model.slice(slash + 1)
+  const preset = presets[prefix]
+  const alike = openAiAlike.has(prefix) || (prefix === '' && address.value !== null)
+  if (id === '' || (preset === undefined && !(alike && address.value !== null)))
+    return { problem: `unknown provider "${prefix || model}"` }
+  for (const { missing } of [address, key])
+    if (missing !== null) return { problem: `${missing} isn't set in this environment` }
+  if (needsAddress.has(prefix) && address.value === null) return { problem: 'api_base is missing' }
+  for (const word of ['vertex_project', 'aws_access_key_id', 'aws_region_name'])
+    if (given[word] !== undefined) return { problem: `${word} isn't supported` }
+  const isAzure = prefix === 'azure' && address.value !== null
+  return { prefix, id, preset, address: isAzure ? azureAddress(address.value!) : address.value, key: key.value }
+}
+
+/** Models of one provider, address and key share an endpoint. */
+function endpointFor(
+  { prefix, preset, address, key }: ModelTarget,
+  groups: Map<string, PlannedEndpoint>,
+): PlannedEndpoint {
+  const ours = preset === 'openai' && address !== null ? null : (preset ?? null)
+  const group = `${prefix}\0${address ?? ''}\0${key ?? ''}`
+  const existing = groups.get(group)
+  if (existing !== undefined) return existing
+  const slug = freeSlug(slugOf(preset ?? prefix, address), [...groups.values()])
+  const endpoint: PlannedEndpoint = {
+    slug,
+    name: slug,
+    preset: ours,
+    shape: ours === null ? 'openai-chat' : null,
+    base_url: address,
+    api_key: key,
+    models: [],
+  }
+  groups.set(group, endpoint)
+  return endpoint
 }
 
 /** LiteLLM takes the Azure resource's URL; Azure's API without dated versions is below it. */

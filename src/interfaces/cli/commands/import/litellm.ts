@@ -32,67 +32,31 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   const keys = input.keys === undefined ? null : await readKeys(String(input.keys), plan)
   plan.left.push(...(keys?.left ?? []))
   if (!globals.json) show(plan, keys, terminal)
-  const totals = {
+  const totals: Totals = {
     keys: keys?.keys.length ?? 0,
-    new_keys: [] as { name: string; key: string }[],
-    keys_already: [] as string[],
+    new_keys: [],
+    keys_already: [],
     endpoints: plan.endpoints.length,
     made: 0,
-    already: [] as string[],
-    taken: [] as string[],
+    already: [],
+    taken: [],
     budget: false,
   }
-  const tell = async (dryRun: boolean): Promise<number> => {
-    if (globals.json)
-      await terminal.out(
-        `${JSON.stringify({ ...totals, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
-      )
-    else if (dryRun) terminal.err('Dry run. Nothing was imported.')
-    else {
-      terminal.err(
-        `Added ${counted(totals.made, 'provider')}${totals.already.length > 0 ? `. ${totals.already.length} already existed` : ''}.`,
-      )
-      for (const slug of totals.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
-      if (totals.budget) terminal.err('Set the workspace budget.')
-      if (totals.keys_already.length > 0)
-        terminal.err(clean(`Keys with these names already exist: ${totals.keys_already.join(', ')}.`))
-      if (totals.new_keys.length > 0) {
-        terminal.err(`Created ${counted(totals.new_keys.length, 'key')}. This is the only time they're shown:`)
-        await terminal.out(totals.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
-      }
-    }
-    return codeOf('ok')
-  }
+  const tell = (dryRun: boolean): Promise<number> => report(totals, plan, { globals, terminal, dryRun })
   if ((plan.endpoints.length === 0 && totals.keys === 0) || input.dry_run === true) return tell(input.dry_run === true)
   const caller = await callerOf(globals, terminal)
-  const workspace = input.instance === true ? undefined : await workspaceOf(globals, caller, terminal)
-  const place =
-    input.instance === true ? 'for everyone on this server' : workspace ? `to ${workspace.name}` : 'for yourself only'
+  const isInstance = input.instance === true
+  const workspace = isInstance ? undefined : await workspaceOf(globals, caller, terminal)
+  const place = isInstance ? 'for everyone on this server' : workspace ? `to ${workspace.name}` : 'for yourself only'
   if (!(await agreed(`Add these providers ${place}?`, { yes: input.yes === true }, globals, terminal)))
     return codeOf('ok')
-  const owner = input.instance === true ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
-  const existing = await slugsOf(caller, workspace?.id ?? null, input.instance === true)
-  for (const endpoint of plan.endpoints) {
-    const there = existing.get(endpoint.slug)
-    if (there === undefined) {
-      await add(endpoint, owner, caller)
-      totals.made += 1
-    } else if (endpoint.base_url === null || sameAddress(there, endpoint.base_url)) totals.already.push(endpoint.slug)
-    else totals.taken.push(endpoint.slug)
-  }
-  if (plan.budget && workspace) {
-    const { update } = (await contracts.workspaces()).endpoints
-    await caller.call(update, {
-      id: workspace.id,
-      spend_cap_usd: plan.budget.usd,
-      spend_cap_period: plan.budget.period,
-    })
-    totals.budget = true
-  } else if (plan.budget) plan.left.push('budget: add --workspace to set it as a workspace budget')
+  const owner = isInstance ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
+  await addEndpoints(plan, owner, await slugsOf(caller, workspace?.id ?? null, isInstance), totals, caller)
+  if (plan.budget && workspace) await setBudget(plan.budget, workspace.id, totals, caller)
+  else if (plan.budget) plan.left.push('budget: add --workspace to set it as a workspace budget')
   if (keys !== null && keys.keys.length > 0) {
-    const keyWorkspace = input.instance === true ? null : (workspace?.id ?? null)
     try {
-      await makeKeys(keys.keys, keyWorkspace, totals, caller, globals, terminal)
+      await makeKeys(keys.keys, workspace?.id ?? null, totals, caller, globals, terminal)
     } catch (error) {
       // Show the created keys before failing: they can't be shown later.
       if (totals.new_keys.length > 0) await tell(false)
@@ -100,6 +64,69 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
     }
   }
   return tell(false)
+}
+
+interface Totals extends KeyTotals {
+  keys: number
+  endpoints: number
+  made: number
+  already: string[]
+  taken: string[]
+  budget: boolean
+}
+
+async function report(
+  totals: Totals,
+  plan: LitellmPlan,
+  { globals, terminal, dryRun }: { globals: Globals; terminal: Terminal; dryRun: boolean },
+): Promise<number> {
+  if (globals.json)
+    await terminal.out(
+      `${JSON.stringify({ ...totals, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
+    )
+  else if (dryRun) terminal.err('Dry run. Nothing was imported.')
+  else {
+    terminal.err(
+      `Added ${counted(totals.made, 'provider')}${totals.already.length > 0 ? `. ${totals.already.length} already existed` : ''}.`,
+    )
+    for (const slug of totals.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
+    if (totals.budget) terminal.err('Set the workspace budget.')
+    if (totals.keys_already.length > 0)
+      terminal.err(clean(`Keys with these names already exist: ${totals.keys_already.join(', ')}.`))
+    if (totals.new_keys.length > 0) {
+      terminal.err(`Created ${counted(totals.new_keys.length, 'key')}. This is the only time they're shown:`)
+      await terminal.out(totals.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
+    }
+  }
+  return codeOf('ok')
+}
+
+async function addEndpoints(
+  plan: LitellmPlan,
+  owner: object,
+  existing: Awaited<ReturnType<typeof slugsOf>>,
+  totals: Totals,
+  caller: Caller,
+): Promise<void> {
+  for (const endpoint of plan.endpoints) {
+    const address = existing.get(endpoint.slug)
+    if (address === undefined) {
+      await add(endpoint, owner, caller)
+      totals.made += 1
+    } else if (endpoint.base_url === null || sameAddress(address, endpoint.base_url)) totals.already.push(endpoint.slug)
+    else totals.taken.push(endpoint.slug)
+  }
+}
+
+async function setBudget(
+  { usd, period }: NonNullable<LitellmPlan['budget']>,
+  workspaceId: string,
+  totals: Totals,
+  caller: Caller,
+): Promise<void> {
+  const { update } = (await contracts.workspaces()).endpoints
+  await caller.call(update, { id: workspaceId, spend_cap_usd: usd, spend_cap_period: period })
+  totals.budget = true
 }
 
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
