@@ -64,15 +64,10 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   const known = await readState(folder)
   if (known === null) throw new DaemonFault('usage', "This machine isn't paired.", 'Pair it with `uk computer pair`.')
   let state = known
-  const told = {
-    ...(parts.allows && { allows: [...parts.allows] }),
-    ...(parts.roots && { roots: [...parts.roots] }),
-    ...(parts.enginesKept && { engines: { ...state.engines, ...parts.enginesKept } }),
-    ...(typeof parts.updates === 'boolean' && { updates: parts.updates }),
-  }
+  const changes = changesIn(parts, state)
   const url = parts.url ?? state.server_url
   if (parts.own) await claimPlace(parts.own.place, folder, url)
-  if (Object.keys(told).length > 0 || parts.url) await keep({ ...state, ...told, server_url: url })
+  if (Object.keys(changes).length > 0 || parts.url) await keep({ ...state, ...changes, server_url: url })
   async function keep(next: typeof state): Promise<void> {
     await writeState(folder, next)
     state = next
@@ -92,14 +87,8 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     ...kept(keeper),
     ...files.handlers,
     ...engines.handlers,
-    'daemon.probe': probe,
+    ...MACHINE_HANDLERS,
     'daemon.rotate': rotate,
-    'ports.list': listPorts,
-    'ports.dial': dial,
-    'users.list': listUsers,
-    'users.create': createUser,
-    'users.update': updateUser,
-    'users.delete': deleteUser,
   }
 
   async function rotate({ credential }: Input<'daemon.rotate'>): Promise<Record<string, never>> {
@@ -177,6 +166,24 @@ export interface Keeper {
   close(): Promise<void>
   /** Ends it and all that it holds. */
   end?(): Promise<void>
+}
+
+/** The settings that this start changes. */
+const changesIn = (parts: RunParts, { engines }: DaemonState): Partial<DaemonState> => ({
+  ...(parts.allows && { allows: [...parts.allows] }),
+  ...(parts.roots && { roots: [...parts.roots] }),
+  ...(parts.enginesKept && { engines: { ...engines, ...parts.enginesKept } }),
+  ...(typeof parts.updates === 'boolean' && { updates: parts.updates }),
+})
+
+const MACHINE_HANDLERS = {
+  'daemon.probe': probe,
+  'ports.list': listPorts,
+  'ports.dial': dial,
+  'users.list': listUsers,
+  'users.create': createUser,
+  'users.update': updateUser,
+  'users.delete': deleteUser,
 }
 
 function kept(keeper: Keeper): Handlers {

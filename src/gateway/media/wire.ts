@@ -30,70 +30,85 @@ export interface MediaWireOptions {
   place: AnswerPlace
 }
 
-export function mediaWire(options: MediaWireOptions): MediaWire {
-  const { endpoint, signal } = options
-  const upstream = upstreamOf(endpoint)
-  const base = new URL(upstream.base === '' ? '/' : upstream.base, upstream.origin)
+type WireRequest = Parameters<MediaWire['ask']>[0]
+type PlacedAnswer = Awaited<ReturnType<MediaWire['ask']>>
 
-  return {
-    signal,
-    async ask({ method, path, headers = {}, body = null, mostBytes, withinMs }) {
-      const url = addressOf(path, base, endpoint)
-      const send: Send = {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method,
-        headers: headersOf(upstream, headers, body !== null),
-        body: null,
-        mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
-        credential: upstream.credential,
-        // A request that must not be repeated gets a new connection: on an idle one the other side may have just
-        // closed, so it would be unclear whether the request arrived.
-        party: method === 'GET' ? options.party : `${options.party} ${newId()}`,
-        withinMs,
-      }
-      const answer = await answerTo(await withBody(send, body, upstream), url, mostBytes)
-      const compression = compressionIn(answer.headers)
-      if (compression !== null) {
-        await drop(answer)
-        throw answer.status < 300
-          ? badAnswer(compression)
-          : faultOf(answer.status, answer.headers, compression, endpoint)
-      }
-      if (answer.status < 300) return { ...answer, place: options.place }
-      throw faultOf(answer.status, answer.headers, await textOf(answer), endpoint)
-    },
-    download: (address, mostBytes) => download(address, mostBytes),
+export const mediaWire = (options: MediaWireOptions): MediaWire => new EndpointWire(options)
+
+class EndpointWire implements MediaWire {
+  readonly signal: AbortSignal
+  readonly #options: MediaWireOptions
+  readonly #upstream: Upstream
+  readonly #base: URL
+
+  constructor(options: MediaWireOptions) {
+    this.#options = options
+    this.signal = options.signal
+    const upstream = upstreamOf(options.endpoint)
+    this.#upstream = upstream
+    this.#base = new URL(upstream.base === '' ? '/' : upstream.base, upstream.origin)
   }
 
-  async function answerTo(send: Send, url: URL, mostBytes: number): Promise<WireAnswer> {
-    const request = { model: options.model, stream: false }
+  async ask({ method, path, headers = {}, body = null, mostBytes, withinMs }: WireRequest): Promise<PlacedAnswer> {
+    const upstream = this.#upstream
+    const { endpoint, party, place } = this.#options
+    const url = addressOf(path, this.#base, endpoint)
+    const send: Send = {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers: headersOf(upstream, headers, body !== null),
+      body: null,
+      mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
+      credential: upstream.credential,
+      // A request that must not be repeated gets a new connection: on an idle one the other side may have just
+      // closed, so it would be unclear whether the request arrived.
+      party: method === 'GET' ? party : `${party} ${newId()}`,
+      withinMs,
+    }
+    const answer = await this.#answerTo(await withBody(send, body, upstream), url, mostBytes)
+    const compression = compressionIn(answer.headers)
+    if (compression !== null) {
+      await drop(answer)
+      throw answer.status < 300 ? badAnswer(compression) : faultOf(answer.status, answer.headers, compression, endpoint)
+    }
+    if (answer.status < 300) return { ...answer, place }
+    throw faultOf(answer.status, answer.headers, await textOf(answer), endpoint)
+  }
+
+  async #answerTo(send: Send, url: URL, mostBytes: number): Promise<WireAnswer> {
+    const request = { model: this.#options.model, stream: false }
     try {
-      const answer = await exchange((handler) => dispatch(options.outbound, upstream, send, request, handler), {
-        mostBytes,
-        signal,
-      })
-      return { ...answer, body: explaining(answer.body, url) }
+      const answer = await exchange(
+        (handler) => dispatch(this.#options.outbound, this.#upstream, send, request, handler),
+        {
+          mostBytes,
+          signal: this.signal,
+        },
+      )
+      return { ...answer, body: this.#explaining(answer.body, url) }
     } catch (error) {
-      throw translateError(error, url)
+      throw this.#translateError(error, url)
     }
   }
 
   /** A disconnected caller isn't the provider's fault. */
-  function translateError(error: unknown, url: URL): unknown {
-    if (signal.aborted) return signal.reason
+  #translateError(error: unknown, url: URL): unknown {
+    if (this.signal.aborted) return this.signal.reason
     return error instanceof ExchangeBroke ? brokenOff(error, url) : error
   }
 
-  async function* explaining(body: AsyncIterable<Uint8Array>, url: URL): AsyncGenerator<Uint8Array> {
+  async *#explaining(body: AsyncIterable<Uint8Array>, url: URL): AsyncGenerator<Uint8Array> {
     try {
       yield* body
     } catch (error) {
-      throw translateError(error, url)
+      throw this.#translateError(error, url)
     }
   }
 
-  async function* download(address: string, mostBytes: number): AsyncGenerator<Uint8Array> {
+  async *download(address: string, mostBytes: number): AsyncGenerator<Uint8Array> {
+    const upstream = this.#upstream
+    const { endpoint } = this.#options
     let url = URL.parse(address)
     for (let hop = 0; ; hop++) {
       if (url === null || !/^https?:$/.test(url.protocol))
@@ -107,10 +122,10 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         body: null,
         mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
         credential: own ? upstream.credential : '',
-        party: options.party,
+        party: this.#options.party,
         withinMs: DOWNLOAD_MS,
       }
-      const answer = await fetchFile(send, url, mostBytes, own)
+      const answer = await this.#fetchFile(send, url, mostBytes, own)
       const next = REDIRECTS.has(answer.status) ? answer.headers['location'] : undefined
       if (next !== undefined && hop < MOST_HOPS) {
         await drop(answer)
@@ -127,13 +142,16 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     }
   }
 
-  async function fetchFile(send: Send, url: URL, mostBytes: number, own: boolean): Promise<WireAnswer> {
-    if (own) return await answerTo(send, url, mostBytes)
+  async #fetchFile(send: Send, url: URL, mostBytes: number, own: boolean): Promise<WireAnswer> {
+    if (own) return await this.#answerTo(send, url, mostBytes)
     try {
-      const answer = await exchange((handler) => options.outbound.dispatch(send, handler), { mostBytes, signal })
-      return { ...answer, body: explaining(answer.body, url) }
+      const answer = await exchange((handler) => this.#options.outbound.dispatch(send, handler), {
+        mostBytes,
+        signal: this.signal,
+      })
+      return { ...answer, body: this.#explaining(answer.body, url) }
     } catch (error) {
-      throw translateError(error, url)
+      throw this.#translateError(error, url)
     }
   }
 }

@@ -39,110 +39,128 @@ export const noJournal: Journal = {
 
 const NAME = /^([0-9A-Z]{26})-(\d+)\.calls$/
 
-export function createJournal(dir: string, processId: Id, log: Log): Journal {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const open = new Map<Id, { shared: SharedFields; startedMs: number }>()
-  const pathOf = (number: number): string => join(dir, `${processId}-${number}.calls`)
-  let number = 1
-  let file: number | null = openSync(pathOf(number), 'a', 0o600)
-  let places = new Map<SharedFields, number>()
-  let waiting = ''
-  let bytes = 0
-  let timer: NodeJS.Timeout | null = null
-  /** The last write failed; each batch tries another file. */
-  let full = false
+export const createJournal = (dir: string, processId: Id, log: Log): Journal => new FileJournal(dir, processId, log)
 
-  function add(line: string): void {
-    waiting += line
-    timer ??= setTimeout(write, AFTER_MS)
+class FileJournal implements Journal {
+  readonly #dir: string
+  readonly #processId: Id
+  readonly #log: Log
+  readonly #open = new Map<Id, { shared: SharedFields; startedMs: number }>()
+  #number = 1
+  #file: number | null
+  #places = new Map<SharedFields, number>()
+  #waiting = ''
+  #bytes = 0
+  #timer: NodeJS.Timeout | null = null
+  /** The last write failed; each batch tries another file. */
+  #full = false
+
+  constructor(dir: string, processId: Id, log: Log) {
+    this.#dir = dir
+    this.#processId = processId
+    this.#log = log
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    this.#file = openSync(this.#pathOf(this.#number), 'a', 0o600)
   }
 
-  function write(): void {
-    if (timer) clearTimeout(timer)
-    timer = null
-    const text = waiting
-    waiting = ''
-    if (file === null || text === '') return
+  recordStart(call: MeteredCall, shared: SharedFields): void {
+    const startedMs = call.startedAt.getTime()
+    this.#open.set(call.id, { shared, startedMs })
+    this.#begin(call.id, shared, startedMs)
+  }
+
+  recordDrop(id: Id): void {
+    if (this.#open.delete(id)) this.#add(`x${id}\n`)
+  }
+
+  recordEnd({ id, shared, line }: Item): void {
+    this.#open.delete(id)
+    if (this.#file === null || shared === null) return
+    const place = this.#placeOf(shared)
+    this.#add(`-${place}${line}\n`)
+  }
+
+  rotate(): (() => void) | null {
+    this.#write()
+    if (this.#file === null ? !this.#full : this.#bytes < CUT_BYTES) return null
+    let next: number
     try {
-      const bytesWritten = writeSync(file, text)
-      bytes += bytesWritten
+      next = openSync(this.#pathOf(this.#number + 1), 'a', 0o600)
+    } catch (error) {
+      if (!this.#full) this.#log.error({ error }, 'no new journal file for calls can be created')
+      return null
+    }
+    const before = this.#pathOf(this.#number)
+    if (this.#file !== null) closeSync(this.#file)
+    this.#file = next
+    this.#number += 1
+    this.#bytes = 0
+    this.#places = new Map()
+    for (const [id, { shared, startedMs }] of this.#open) this.#begin(id, shared, startedMs)
+    this.#write()
+    if (this.#file === null) {
+      this.#number -= 1
+      return null
+    }
+    return () => rmSync(before, { force: true })
+  }
+
+  close(durable: boolean): void {
+    this.#write()
+    if (this.#file === null) return
+    closeSync(this.#file)
+    this.#file = null
+    if (durable && this.#open.size === 0) rmSync(this.#pathOf(this.#number), { force: true })
+  }
+
+  #pathOf(number: number): string {
+    return join(this.#dir, `${this.#processId}-${number}.calls`)
+  }
+
+  #add(line: string): void {
+    this.#waiting += line
+    this.#timer ??= setTimeout(this.#write, AFTER_MS)
+  }
+
+  /** A field, so that timers share one function. */
+  readonly #write = (): void => {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    const text = this.#waiting
+    this.#waiting = ''
+    if (this.#file === null || text === '') return
+    try {
+      const bytesWritten = writeSync(this.#file, text)
+      this.#bytes += bytesWritten
       if (bytesWritten < Buffer.byteLength(text)) throw new Error('the disk is full')
-      if (full) log.info('calls are written to a journal file again')
-      full = false
+      if (this.#full) this.#log.info('calls are written to a journal file again')
+      this.#full = false
     } catch (error) {
       // The database is authoritative; the journal only covers crashes.
-      if (!full)
-        log.error(
+      if (!this.#full)
+        this.#log.error(
           { error },
           'calls cannot be written to a journal file; the results of calls interrupted by a crash will be unknown',
         )
-      full = true
-      closeSync(file)
-      file = null
-      if (bytes === 0) rmSync(pathOf(number), { force: true })
+      this.#full = true
+      closeSync(this.#file)
+      this.#file = null
+      if (this.#bytes === 0) rmSync(this.#pathOf(this.#number), { force: true })
     }
   }
 
-  function placeOf(shared: SharedFields): number {
-    let place = places.get(shared)
+  #placeOf(shared: SharedFields): number {
+    let place = this.#places.get(shared)
     if (place === undefined) {
-      places.set(shared, (place = places.size))
-      add(`=${shared.text}\n`)
+      this.#places.set(shared, (place = this.#places.size))
+      this.#add(`=${shared.text}\n`)
     }
     return place
   }
 
-  function begin(id: Id, shared: SharedFields, startedMs: number): void {
-    const place = placeOf(shared)
-    add(`+${place}\t${id}\t${startedMs}\n`)
-  }
-
-  return {
-    recordStart(call, shared) {
-      const startedMs = call.startedAt.getTime()
-      open.set(call.id, { shared, startedMs })
-      begin(call.id, shared, startedMs)
-    },
-    recordDrop(id) {
-      if (open.delete(id)) add(`x${id}\n`)
-    },
-    recordEnd({ id, shared, line }) {
-      open.delete(id)
-      if (file === null || shared === null) return
-      const place = placeOf(shared)
-      add(`-${place}${line}\n`)
-    },
-    rotate() {
-      write()
-      if (file === null ? !full : bytes < CUT_BYTES) return null
-      let next: number
-      try {
-        next = openSync(pathOf(number + 1), 'a', 0o600)
-      } catch (error) {
-        if (!full) log.error({ error }, 'no new journal file for calls can be created')
-        return null
-      }
-      const before = pathOf(number)
-      if (file !== null) closeSync(file)
-      file = next
-      number += 1
-      bytes = 0
-      places = new Map()
-      for (const [id, { shared, startedMs }] of open) begin(id, shared, startedMs)
-      write()
-      if (file === null) {
-        number -= 1
-        return null
-      }
-      return () => rmSync(before, { force: true })
-    },
-    close(durable) {
-      write()
-      if (file === null) return
-      closeSync(file)
-      file = null
-      if (durable && open.size === 0) rmSync(pathOf(number), { force: true })
-    },
+  #begin(id: Id, shared: SharedFields, startedMs: number): void {
+    const place = this.#placeOf(shared)
+    this.#add(`+${place}\t${id}\t${startedMs}\n`)
   }
 }
 

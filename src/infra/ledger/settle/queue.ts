@@ -9,7 +9,7 @@ import { SettleBatch } from './settle-batch.ts'
 const EVERY_MS = 200
 const BATCH = 1_000
 /** Maximum unwritten calls. Above it no call is admitted, which bounds memory while the database is down. */
-const MOST = 50_000
+const MAX_UNWRITTEN = 50_000
 const RETRY_MS = 500
 const SPARE = 2
 
@@ -25,121 +25,151 @@ export interface SettleQueue extends AsyncDisposable {
   flush(): Promise<void>
 }
 
-export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
-  let open = new SettleBatch()
-  const closedBatches: SettleBatch[] = []
-  const spare: SettleBatch[] = []
-  // The first outcome of a reserved call counts: a settled call isn't released later.
-  const waiting = new Set<string>()
-  let count = 0
-  let writtenCount = 0
-  let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> | null = null
-  let failing = false
+export const createSettleQueue = (pool: pg.Pool, log: Log, journal: Journal): SettleQueue =>
+  new PostgresQueue(pool, log, journal)
 
-  function write(): Promise<void> {
-    if (timer) clearTimeout(timer)
-    timer = null
-    return (writing ??= writeAll().finally(() => {
-      writing = null
-      if (count > 0) schedule(failing ? RETRY_MS : closedBatches.length > 0 ? 0 : EVERY_MS)
-    }))
-  }
-  const schedule = (ms: number): void => void (timer ??= setTimeout(() => void write().catch(() => {}), ms))
+class PostgresQueue implements SettleQueue {
+  readonly #pool: pg.Pool
+  readonly #log: Log
+  readonly #journal: Journal
+  #open = new SettleBatch()
+  readonly #closedBatches: SettleBatch[] = []
+  readonly #spare: SettleBatch[] = []
+  /** The first outcome of a reserved call counts: a settled call isn't released later. */
+  readonly #waiting = new Set<string>()
+  #count = 0
+  #writtenCount = 0
+  #timer: NodeJS.Timeout | null = null
+  #writing: Promise<void> | null = null
+  #failing = false
 
-  function close(): void {
-    open.after = journal.rotate()
-    closedBatches.push(open)
-    open = spare.pop() ?? new SettleBatch()
+  constructor(pool: pg.Pool, log: Log, journal: Journal) {
+    this.#pool = pool
+    this.#log = log
+    this.#journal = journal
   }
 
-  async function writeAll(): Promise<void> {
-    // Only what is waiting now; later calls are collected for the next write.
-    if (open.count > 0) close()
-    for (let remaining = closedBatches.length; remaining > 0; remaining--) {
-      const batch = closedBatches[0]!
-      try {
-        await settle(batch)
-      } catch (error) {
-        failing = true
-        log.error({ error, calls: count }, 'calls cannot be settled right now and are retried')
-        throw error
-      }
-      failing = false
-      writtenCount += 1
-      closedBatches.shift()
-      count -= batch.count
-      for (const id of batch.ids) waiting.delete(id)
-      batch.after?.()
-      batch.clear()
-      if (spare.length < SPARE) spare.push(batch)
+  add(item: Item): void {
+    const { id, reserved, shared, line } = item
+    if (reserved) {
+      if (this.#waiting.has(id)) return
+      this.#waiting.add(id)
+      this.#open.ids.push(id)
     }
+    this.#journal.recordEnd(item)
+    this.#open.add(shared, line)
+    this.#count += 1
+    if (this.#open.count < BATCH) return this.#schedule(EVERY_MS)
+    this.#close()
+    if (this.#failing) this.#schedule(EVERY_MS)
+    else void this.#write().catch(() => {})
   }
 
-  async function settle(batch: SettleBatch): Promise<void> {
+  async settle(batch: SettleBatch): Promise<void> {
     try {
-      await send(batch.shared, batch.lines)
+      await this.#send(batch.shared, batch.lines)
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      for (const { shared, lines } of batch.each()) await settleOne(shared, lines)
+      for (const { shared, lines } of batch.each()) await this.#settleOne(shared, lines)
     }
   }
 
-  const send = (shared: string, lines: Buffer): Promise<unknown> =>
-    pool.query({
+  full(): boolean {
+    return this.#count >= MAX_UNWRITTEN
+  }
+
+  any(): boolean {
+    return this.#count > 0
+  }
+
+  written(): number {
+    return this.#writtenCount
+  }
+
+  has(id: string): boolean {
+    return this.#waiting.has(id)
+  }
+
+  async flush(): Promise<void> {
+    if (this.#writing) await this.#writing
+    if (this.#count > 0) await this.#write()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#writing) await this.#writing.catch(() => {})
+    if (this.#count > 0)
+      await this.#write().catch((error: unknown) =>
+        this.#log.error(
+          { error, calls: this.#closedBatches.flatMap((batch) => batch.each()) },
+          'calls were not settled',
+        ),
+      )
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#journal.close(this.#count === 0)
+  }
+
+  #write(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    return (this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null
+      if (this.#count > 0) this.#schedule(this.#failing ? RETRY_MS : this.#closedBatches.length > 0 ? 0 : EVERY_MS)
+    }))
+  }
+
+  #schedule(ms: number): void {
+    return void (this.#timer ??= setTimeout(() => void this.#write().catch(() => {}), ms))
+  }
+
+  #close(): void {
+    this.#open.after = this.#journal.rotate()
+    this.#closedBatches.push(this.#open)
+    this.#open = this.#spare.pop() ?? new SettleBatch()
+  }
+
+  async #writeAll(): Promise<void> {
+    // Only what is waiting now; later calls are collected for the next write.
+    if (this.#open.count > 0) this.#close()
+    for (let remaining = this.#closedBatches.length; remaining > 0; remaining--) {
+      const batch = this.#closedBatches[0]!
+      try {
+        await this.settle(batch)
+      } catch (error) {
+        this.#failing = true
+        this.#log.error({ error, calls: this.#count }, 'calls cannot be settled right now and are retried')
+        throw error
+      }
+      this.#failing = false
+      this.#writtenCount += 1
+      this.#closedBatches.shift()
+      this.#count -= batch.count
+      for (const id of batch.ids) this.#waiting.delete(id)
+      batch.after?.()
+      batch.clear()
+      if (this.#spare.length < SPARE) this.#spare.push(batch)
+    }
+  }
+
+  #send(shared: string, lines: Buffer): Promise<unknown> {
+    return this.#pool.query({
       name: 'settle_batch',
       text: `select ${ledgerFunctions.schema}.settle_batch($1, $2)`,
       values: [shared, lines],
     })
+  }
 
   /**
    * Settles a batch's calls individually: only calls with unstorable values are lost, and the log has all their data.
    */
-  async function settleOne(shared: string, lines: string, again = true): Promise<void> {
+  async #settleOne(shared: string, lines: string, again = true): Promise<void> {
     try {
-      await send(shared, Buffer.from(lines))
+      await this.#send(shared, Buffer.from(lines))
     } catch (error) {
       if (!isUnstorable(error)) throw error
       // Another process recorded it at the same moment; the retry finds it.
-      if (again && sqlState(error) === UNIQUE_VIOLATION) return settleOne(shared, lines, false)
-      log.error({ error, call: { shared, lines } }, 'a call cannot be recorded')
+      if (again && sqlState(error) === UNIQUE_VIOLATION) return this.#settleOne(shared, lines, false)
+      this.#log.error({ error, call: { shared, lines } }, 'a call cannot be recorded')
     }
-  }
-
-  return {
-    add(item) {
-      const { id, reserved, shared, line } = item
-      if (reserved) {
-        if (waiting.has(id)) return
-        waiting.add(id)
-        open.ids.push(id)
-      }
-      journal.recordEnd(item)
-      open.add(shared, line)
-      count += 1
-      if (open.count < BATCH) return schedule(EVERY_MS)
-      close()
-      if (failing) schedule(EVERY_MS)
-      else void write().catch(() => {})
-    },
-    settle,
-    full: () => count >= MOST,
-    any: () => count > 0,
-    written: () => writtenCount,
-    has: (id) => waiting.has(id),
-    async flush() {
-      if (writing) await writing
-      if (count > 0) await write()
-    },
-    async [Symbol.asyncDispose]() {
-      if (writing) await writing.catch(() => {})
-      if (count > 0)
-        await write().catch((error: unknown) =>
-          log.error({ error, calls: closedBatches.flatMap((batch) => batch.each()) }, 'calls were not settled'),
-        )
-      if (timer) clearTimeout(timer)
-      journal.close(count === 0)
-    },
   }
 }
 

@@ -100,7 +100,7 @@ export async function* runExec(
             begun = true
             time.goesOn()
           } else if (item.type === 'bytes') {
-            const channel = item.channel === CHANNEL.stderr ? 'stderr' : 'stdout'
+            const channel = channelOf(item.channel)
             from[channel] = item.offset + item.bytes.length
             time.rests()
             yield { type: 'bytes', channel, offset: item.offset, bytes: item.bytes }
@@ -124,10 +124,10 @@ export async function* runExec(
     }
   } finally {
     leaving?.removeEventListener('abort', leave)
-    if (!over && joins) stream?.reset('the caller left')
-    else if (!over && stream !== null && (signal.aborted || !leaving?.aborted)) {
+    const isDetached = leaving?.aborted === true && !signal.aborted
+    if (!over && stream !== null && (joins || !isDetached)) {
       stream.reset('the caller left')
-      void kill(links, computerId, command.key, Math.min(patienceMs, PATIENCE_MS)).catch(() => {})
+      if (!joins) void kill(links, computerId, command.key, Math.min(patienceMs, PATIENCE_MS)).catch(() => {})
     }
   }
 }
@@ -140,6 +140,8 @@ async function kill(links: Links, computerId: Id, key: string, waitMs: number): 
   if (await links.online(computerId, waitMs))
     await links.ask(computerId, 'exec.kill', { key, signal: null }, { signal: AbortSignal.timeout(KILL_MS) })
 }
+
+const channelOf = (channel: number): OutputChannel => (channel === CHANNEL.stderr ? 'stderr' : 'stdout')
 
 const lost = (lostAt: Date): never =>
   refuse('computer_offline', {
