@@ -29,82 +29,101 @@ interface Row {
   modified_at: string
 }
 
-export function filesOf(target: Target): Side {
-  const { id, name: computer, call } = target
-  const called = (path: Buffer): string => `${computer}:${isUtf8(path) ? path.toString() : pathText(path)}`
-  let reached = false
-  const fs = async (input: { op: string; path: Buffer; limit?: number; cursor?: string }): Promise<any> => {
-    const { endpoints } = await contracts.computers()
-    const ask = () => call(endpoints.fs, { id, ...input, path: pathText(input.path) })
-    // Don't retry a computer that was offline from the start.
-    const answer = await (reached ? patiently(ask) : ask())
-    reached = true
-    return JSON.parse(await answer.text())
+export const filesOf = (target: Target): Side => new ComputerFiles(target)
+
+class ComputerFiles implements Side {
+  readonly #target: Target
+  #isReached = false
+
+  constructor(target: Target) {
+    this.#target = target
   }
-  return {
-    called,
-    async look(path) {
-      try {
-        const row = entryIn((await fs({ op: 'stat', path })).data as Row)
-        return row.type === 'symlink' ? await behind(path, row) : row
-      } catch (error) {
-        if (hasCode(error, 'not_found')) return null
-        throw error
-      }
-    },
-    async *list(path) {
-      for (let cursor: string | undefined; ;) {
-        const page = pageIn(await fs({ op: 'list', path, limit: 1_000, ...(cursor !== undefined && { cursor }) }))
-        for (const row of page.rows as Row[]) yield entryIn(row)
-        if (page.next === null) return
-        cursor = page.next
-      }
-    },
-    async makeFolder(path) {
-      await fs({ op: 'mkdir', path }).catch((error: unknown) => {
-        if (!hasCode(error, 'already_exists')) throw error
-      })
-    },
-    source(path, { size, mode, modified }) {
-      const source = {
-        size: size as number | null,
-        mode,
-        modified,
-        mark: `${target.origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
-        read: (from: number) => read(from),
-        async measure() {
-          if (size >= MOST_UNTRUE) return
-          const answer = await firstByte(path)
-          // Only files without a true size have no ETag.
-          if (answer !== null && answer.header('etag') === null) source.size = null
-        },
-      }
-      const read = reading(path, source)
-      return source
-    },
-    sink: (path, { force }) => sinkOf(target, pathText(path), force),
+
+  called(path: Buffer): string {
+    return `${this.#target.name}:${isUtf8(path) ? path.toString() : pathText(path)}`
+  }
+
+  async look(path: Buffer): Promise<FileEntry | null> {
+    try {
+      const row = entryIn((await this.#fs({ op: 'stat', path })).data as Row)
+      return row.type === 'symlink' ? await this.#behind(path, row) : row
+    } catch (error) {
+      if (hasCode(error, 'not_found')) return null
+      throw error
+    }
+  }
+
+  async *list(path: Buffer): AsyncGenerator<FileEntry> {
+    for (let cursor: string | undefined; ;) {
+      const page = pageIn(await this.#fs({ op: 'list', path, limit: 1_000, ...(cursor !== undefined && { cursor }) }))
+      for (const row of page.rows as Row[]) yield entryIn(row)
+      if (page.next === null) return
+      cursor = page.next
+    }
+  }
+
+  async makeFolder(path: Buffer): Promise<void> {
+    await this.#fs({ op: 'mkdir', path }).catch((error: unknown) => {
+      if (!hasCode(error, 'already_exists')) throw error
+    })
+  }
+
+  source(path: Buffer, { size, mode, modified }: FileEntry): Source {
+    const { origin, id } = this.#target
+    const source = {
+      size: size as number | null,
+      mode,
+      modified,
+      mark: `${origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
+      read: (from: number) => read(from),
+      measure: async () => {
+        if (size >= MOST_UNTRUE) return
+        const answer = await this.#firstByte(path)
+        // Only files without a true size have no ETag.
+        if (answer !== null && answer.header('etag') === null) source.size = null
+      },
+    }
+    const read = this.#reading(path, source)
+    return source
+  }
+
+  sink(path: Buffer, { force }: { force: boolean }): Sink {
+    return sinkOf(this.#target, pathText(path), force)
+  }
+
+  async #fs(input: { op: string; path: Buffer; limit?: number; cursor?: string }): Promise<any> {
+    const { endpoints } = await contracts.computers()
+    const ask = () => this.#target.call(endpoints.fs, { id: this.#target.id, ...input, path: pathText(input.path) })
+    // Don't retry a computer that was offline from the start.
+    const answer = await (this.#isReached ? patiently(ask) : ask())
+    this.#isReached = true
+    return JSON.parse(await answer.text())
   }
 
   /** Resolves a symlink: a folder can be listed, a file reports its size. */
-  async function behind(path: Buffer, row: FileEntry): Promise<FileEntry> {
+  async #behind(path: Buffer, row: FileEntry): Promise<FileEntry> {
     try {
-      await fs({ op: 'list', path, limit: 1 })
+      await this.#fs({ op: 'list', path, limit: 1 })
       return { ...row, type: 'folder' }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
     }
-    const answer = await firstByte(path)
+    const answer = await this.#firstByte(path)
     const size = answer === null ? 0 : Number(/\/(\d+)$/.exec(answer.header('content-range') ?? '')?.[1] ?? 0)
     const modified = Date.parse(answer?.header('last-modified') ?? '') || row.modified
     return { ...row, type: 'file', size, modified, mode: 0o666 }
   }
 
   /** Response headers for the file's first byte; null for an empty file. */
-  async function firstByte(path: Buffer): Promise<Pick<Incoming, 'header'> | null> {
+  async #firstByte(path: Buffer): Promise<Pick<Incoming, 'header'> | null> {
     const { endpoints } = await contracts.computers()
     try {
       const answer = await patiently(() =>
-        call(endpoints.download, { id, path: pathText(path) }, { headers: { range: 'bytes=0-0' } }),
+        this.#target.call(
+          endpoints.download,
+          { id: this.#target.id, path: pathText(path) },
+          { headers: { range: 'bytes=0-0' } },
+        ),
       )
       for await (const _ of answer.bytes()) break
       return answer
@@ -116,8 +135,10 @@ export function filesOf(target: Target): Side {
   }
 
   /** Reads from an offset, of the same file version as the first read. */
-  function reading(path: Buffer, source: { size: number | null }): Source['read'] {
+  #reading(path: Buffer, source: { size: number | null }): Source['read'] {
     let etag: string | null = null
+    const { id, origin, call } = this.#target
+    const name = this.called(path)
     return async function* (from) {
       // An empty file may be generated on reading.
       if (from > 0 && source.size !== null && from >= source.size) return
@@ -129,16 +150,15 @@ export function filesOf(target: Target): Side {
       const answer: Incoming = await call(endpoints.download, { id, path: pathText(path) }, { headers })
       const tag = answer.header('etag')
       if (tag === null) source.size = null
-      if ((from > 0 && answer.status !== 206) || (etag !== null && tag !== etag)) throw changed(called(path))
+      if ((from > 0 && answer.status !== 206) || (etag !== null && tag !== etag)) throw changed(name)
       etag = tag
       let at = from
       for await (const part of answer.bytes()) {
         at += part.length
-        if (source.size !== null && at > source.size) throw changed(called(path))
+        if (source.size !== null && at > source.size) throw changed(name)
         yield part
       }
-      if (source.size !== null && at < source.size)
-        throw new Unreachable(target.origin, new Error('the response ended early'))
+      if (source.size !== null && at < source.size) throw new Unreachable(origin, new Error('the response ended early'))
     }
   }
 }
