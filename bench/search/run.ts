@@ -117,18 +117,7 @@ export async function search(): Promise<Report> {
     await until(client, EMBEDDED)
     await fillRows(client, place, { rows: ROWS, dimensions: DIMENSIONS, model: MODEL })
     await client.query('vacuum analyze search_rows, search_bodies, search_vectors')
-    process.stdout.write('  search …\n')
-    const words = vocabulary(20_000)
-    const next = random(9)
-    for (const mode of ['keyword', 'hybrid', 'semantic'])
-      for (let i = -5; i < QUESTIONS; i++) {
-        embedder.seed = i
-        const q = `${pick(words, next)} ${pick(words, next)}`
-        const { ms, body } = await ask(`/search?types=agent&limit=20&mode=${mode}&q=${encodeURIComponent(q)}`)
-        if (i < 0) continue
-        const recall = mode === 'semantic' && i < 20 ? await recallOf(client, place.workspaceId, i, body.data) : null
-        rows.push({ what: 'search', mode, rows: ROWS, round: i, ms, found: body.data.length, recall })
-      }
+    rows.push(...(await searchRounds(client, place.workspaceId, embedder, ask)))
   } finally {
     await client.end()
     await postgres.stop()
@@ -136,6 +125,28 @@ export async function search(): Promise<Report> {
     rmSync(folder, { recursive: true, force: true })
   }
   return { name: 'search', rows, table: table(rows) }
+}
+
+async function searchRounds(
+  client: pg.Client,
+  workspaceId: string,
+  embedder: Awaited<ReturnType<typeof startEmbedder>>,
+  ask: (path: string) => Promise<{ ms: number; body: any }>,
+): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = []
+  process.stdout.write('  search …\n')
+  const words = vocabulary(20_000)
+  const next = random(9)
+  for (const mode of ['keyword', 'hybrid', 'semantic'])
+    for (let i = -5; i < QUESTIONS; i++) {
+      embedder.seed = i
+      const q = `${pick(words, next)} ${pick(words, next)}`
+      const { ms, body } = await ask(`/search?types=agent&limit=20&mode=${mode}&q=${encodeURIComponent(q)}`)
+      if (i < 0) continue
+      const recall = mode === 'semantic' && i < 20 ? await recallOf(client, workspaceId, i, body.data) : null
+      rows.push({ what: 'search', mode, rows: ROWS, round: i, ms, found: body.data.length, recall })
+    }
+  return rows
 }
 
 function ripgrep(folder: string, pattern: string): number {

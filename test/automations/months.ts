@@ -86,23 +86,8 @@ export async function liveThrough(span: Span): Promise<Lived> {
     await moveClock(pool, now)
     const as = (): Caller => caller(pick(servers).origin, { authorization: `Bearer ${key}` })
     const agent_id = (await alice.post('/agents', { name: 'Clerk', model: 'sim/echo' })).body.data.id as string
-    const segments = new Map<string, Segment[]>()
     const archived = new Set<string>()
-    for (let i = 0; i < span.automations; i++) {
-      const [wall, zone] = [walls[i % walls.length]!, zones[i % zones.length]!]
-      const answer = await as().post('/automations', {
-        name: `Automation ${i}`,
-        kind: 'cron',
-        schedule: patternOf(wall),
-        time_zone: zone,
-        action: { type: 'agent', agent_id, prompt: 'Report.' },
-        overlap: pick(['skip', 'queue', 'allow', 'cancel_previous']),
-        catch_up: pick(['none', 'latest', 'all']),
-        catch_up_window_seconds: pick([0, 3_600, 86_400]),
-      })
-      assert.equal(answer.status, 201, answer.text)
-      segments.set(answer.body.data.id, [{ wall, zone, from: now, until: now }])
-    }
+    const segments = await createAutomations(span.automations, { caller: as, agentId: agent_id, pick, startedAt: now })
     const ids = [...segments.keys()]
     const lived: Lived = { ticks: 0, ran: 0, skipped: {}, edits: 0, downtimes: 0, setBack: 0 }
 
@@ -164,45 +149,87 @@ export async function liveThrough(span: Span): Promise<Lived> {
     await move(furthest - now)
     await settle()
     await allEnded(pool)
-    const { rows: early } = await pool.query(
-      `select id from sim.gone where status <> 'skipped' or gone_at - created_at < interval '30 days'`,
-    )
-    assert.deepEqual(early, [], 'only skipped ticks of long ago were dropped')
-    const { rows } = await pool.query<RunRow>(
-      `select automation_id, status, skip_reason, scheduled_for from automation_runs
-      union select automation_id, status, skip_reason, scheduled_for from sim.gone`,
-    )
-
-    for (const { status, skip_reason } of rows)
-      if (status === 'skipped') lived.skipped[skip_reason!] = (lived.skipped[skip_reason!] ?? 0) + 1
-      else lived.ran += 1
-    const walked = new Map(zones.map((name) => [name, new WalkedZone(name)]))
-    for (const [id, of] of segments) {
-      const expected = new Set(of.flatMap(({ wall, zone, from, until }) => walked.get(zone)!.ticks(wall, from, until)))
-      const found = rows.filter(({ automation_id }) => automation_id === id).map((row) => row.scheduled_for.getTime())
-      lived.ticks += expected.size
-      const rowsOf = new Set(found)
-      const times = (ticks: Iterable<number>) =>
-        [...ticks].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString())
-      assert.deepEqual(
-        {
-          missing: times(expected.difference(rowsOf)),
-          extra: times(rowsOf.difference(expected)),
-          twice: found.length - rowsOf.size,
-        },
-        { missing: [], extra: [], twice: 0 },
-        `seed ${span.seed}, ${id}: ${JSON.stringify(of.map(({ wall, zone, from, until }) => [patternOf(wall), zone, new Date(from), new Date(until)]))}`,
-      )
-    }
-    assert.equal(rows.length, lived.ticks)
-    const { rowCount: twice } = await pool.query(
-      'select automation_run_id from runs where automation_run_id is not null group by 1 having count(*) > 1',
-    )
-    assert.equal(twice, 0, 'no tick was begun twice')
+    await checkTicks(pool, span, segments, lived)
     return lived
   } finally {
     await stop()
   }
+}
+
+async function createAutomations(
+  count: number,
+  {
+    caller,
+    agentId,
+    pick,
+    startedAt,
+  }: {
+    caller: () => Caller
+    agentId: string
+    pick: <T>(of: readonly T[]) => T
+    startedAt: number
+  },
+): Promise<Map<string, Segment[]>> {
+  const segments = new Map<string, Segment[]>()
+  for (let i = 0; i < count; i++) {
+    const [wall, zone] = [walls[i % walls.length]!, zones[i % zones.length]!]
+    const answer = await caller().post('/automations', {
+      name: `Automation ${i}`,
+      kind: 'cron',
+      schedule: patternOf(wall),
+      time_zone: zone,
+      action: { type: 'agent', agent_id: agentId, prompt: 'Report.' },
+      overlap: pick(['skip', 'queue', 'allow', 'cancel_previous']),
+      catch_up: pick(['none', 'latest', 'all']),
+      catch_up_window_seconds: pick([0, 3_600, 86_400]),
+    })
+    assert.equal(answer.status, 201, answer.text)
+    segments.set(answer.body.data.id, [{ wall, zone, from: startedAt, until: startedAt }])
+  }
+  return segments
+}
+
+/** Checks that each tick is one row and started at most one run, and counts the ticks in `lived`. */
+async function checkTicks(
+  pool: pg.Pool,
+  span: Span,
+  segments: ReadonlyMap<string, readonly Segment[]>,
+  lived: Lived,
+): Promise<void> {
+  const { rows: early } = await pool.query(
+    `select id from sim.gone where status <> 'skipped' or gone_at - created_at < interval '30 days'`,
+  )
+  assert.deepEqual(early, [], 'only skipped ticks of long ago were dropped')
+  const { rows } = await pool.query<RunRow>(
+    `select automation_id, status, skip_reason, scheduled_for from automation_runs
+    union select automation_id, status, skip_reason, scheduled_for from sim.gone`,
+  )
+
+  for (const { status, skip_reason } of rows)
+    if (status === 'skipped') lived.skipped[skip_reason!] = (lived.skipped[skip_reason!] ?? 0) + 1
+    else lived.ran += 1
+  const walked = new Map(zones.map((name) => [name, new WalkedZone(name)]))
+  for (const [id, of] of segments) {
+    const expected = new Set(of.flatMap(({ wall, zone, from, until }) => walked.get(zone)!.ticks(wall, from, until)))
+    const scheduled = rows.filter(({ automation_id }) => automation_id === id).map((row) => row.scheduled_for.getTime())
+    lived.ticks += expected.size
+    const scheduledOnce = new Set(scheduled)
+    const times = (ticks: Iterable<number>) => [...ticks].sort((a, b) => a - b).map((ms) => new Date(ms).toISOString())
+    assert.deepEqual(
+      {
+        missing: times(expected.difference(scheduledOnce)),
+        extra: times(scheduledOnce.difference(expected)),
+        twice: scheduled.length - scheduledOnce.size,
+      },
+      { missing: [], extra: [], twice: 0 },
+      `seed ${span.seed}, ${id}: ${JSON.stringify(of.map(({ wall, zone, from, until }) => [patternOf(wall), zone, new Date(from), new Date(until)]))}`,
+    )
+  }
+  assert.equal(rows.length, lived.ticks)
+  const { rowCount: twice } = await pool.query(
+    'select automation_run_id from runs where automation_run_id is not null group by 1 having count(*) > 1',
+  )
+  assert.equal(twice, 0, 'no tick started two runs')
 }
 
 /** Skipped ticks are kept for 30 days: rows that go then were there all the same. */

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws'
 import { newId } from '#core/ids.ts'
 import type { OperationName } from '#daemon-protocol/operations.ts'
 import type { TwoServers } from '../two-servers.ts'
-import type { Caller } from '../server.ts'
+import type { Caller, Person } from '../server.ts'
 import { PATIENCE_MS, until } from '../until.ts'
 
 /** The final response; empty on success. */
@@ -98,40 +98,43 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
       }),
     )
 
-  async function inTheEnd(operation: string): Promise<Outcome> {
-    const { body } = await until(
-      () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
-      (answer) => answer.body.data?.completed_at !== null,
-    )
-    return { status: body.data.status === 'failed' ? 500 : 200, error: body.data.error ?? undefined }
-  }
-
-  function attached(id: string, origin: string): Promise<Outcome> {
-    const { cookie = '', authorization = '' } = alice.headers
-    const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/${id}/terminals/t/attach`, {
-      headers: { origin, ...(cookie && { cookie }), ...(authorization && { authorization }) },
-    })
-    return new Promise((resolve) => {
-      socket.once('unexpected-response', (_, response) => resolve({ status: response.statusCode! }))
-      socket.once('close', (code, reason) =>
-        resolve({ status: code === 1000 ? 200 : 500, error: { message: String(reason), type: 'closed' } }),
-      )
-      socket.on('error', () => {})
-    })
-  }
-
-  /** Opens a preview with a key. A ticket would first check for a listener. */
-  async function previewed(id: string, origin: string): Promise<Outcome> {
-    const { key } = await programs
-    return new Promise((resolve, reject) => {
-      const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`
-      httpRequest(new URL('/', origin), { headers: { host, authorization: `Bearer ${key}` } }, (response) => {
-        const status = response.statusCode!
-        response.resume().once('close', () => resolve({ status, error: { type: 'page', message: 'a page' } }))
-      })
-        .once('error', reject)
-        .end()
-    })
-  }
+  const inTheEnd = (operation: string): Promise<Outcome> => endOf(alice, operation)
+  const attached = (id: string, origin: string): Promise<Outcome> => attach(alice, id, origin)
+  const previewed = async (id: string, origin: string): Promise<Outcome> => preview((await programs).key, id, origin)
   return { asks, attached, inTheEnd, terminal, upload }
+}
+
+async function endOf(alice: Person, operation: string): Promise<Outcome> {
+  const { body } = await until(
+    () => alice.get(`/operations/${operation}/await?timeout_seconds=5`),
+    (answer) => answer.body.data?.completed_at !== null,
+  )
+  return { status: body.data.status === 'failed' ? 500 : 200, error: body.data.error ?? undefined }
+}
+
+function attach(alice: Person, id: string, origin: string): Promise<Outcome> {
+  const { cookie = '', authorization = '' } = alice.headers
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/computers/${id}/terminals/t/attach`, {
+    headers: { origin, ...(cookie && { cookie }), ...(authorization && { authorization }) },
+  })
+  return new Promise((resolve) => {
+    socket.once('unexpected-response', (_, response) => resolve({ status: response.statusCode! }))
+    socket.once('close', (code, reason) =>
+      resolve({ status: code === 1000 ? 200 : 500, error: { message: String(reason), type: 'closed' } }),
+    )
+    socket.on('error', () => {})
+  })
+}
+
+/** Opens a preview with a key. A ticket would first check for a listener. */
+function preview(key: string, id: string, origin: string): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const host = `p4321-${id.toLowerCase()}.localhost:${new URL(origin).port}`
+    httpRequest(new URL('/', origin), { headers: { host, authorization: `Bearer ${key}` } }, (response) => {
+      const status = response.statusCode!
+      response.resume().once('close', () => resolve({ status, error: { type: 'page', message: 'a page' } }))
+    })
+      .once('error', reject)
+      .end()
+  })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '../database.ts'
 import { type SentEvent, readEvents } from '../events.ts'
-import { caller, testServer } from '../server.ts'
+import { type Caller, caller, testServer } from '../server.ts'
 import type { Broker } from './broker.ts'
 import { type Child, startChild } from './children.ts'
 
@@ -91,17 +91,9 @@ export async function killsUnderSubscribers({
   const readies = Array.from({ length: readers }, () => Promise.withResolvers<void>())
   const following = readies.map(({ resolve }, i) => follow(i, resolve))
   await Promise.race([Promise.all(readies.map(({ promise }) => promise)), Promise.all(following)])
-  const writers = Array.from({ length: WRITERS }, async (_, i) => {
-    for (let turn = i; !loaded.signal.aborted; turn++) {
-      const workspace_id = workspaces[turn % WORKSPACES]
-      const answer = await at(turn)
-        .post('/agents', { name: 'Under load', workspace_id })
-        .catch(() => null)
-      // A write that was not acknowledged may be there or not.
-      if (answer?.status === 201) made.add(answer.body.data.id)
-      else await sleep(20)
-    }
-  })
+  const writing = Promise.all(
+    Array.from({ length: WRITERS }, (_, i) => writeUntil(loaded.signal, { first: i, at, workspaces, made })),
+  )
   for (let round = 0; round < rounds; round++) {
     await sleep(100 + Math.random() * 900)
     const slot = round % 2
@@ -113,17 +105,23 @@ export async function killsUnderSubscribers({
     await bus.start()
   }
   loaded.abort()
-  await Promise.all(writers)
+  await writing
   // From here on no more is waited for; one more in each channel lets the readers look whether they have heard all.
   whole.abort()
   for (const workspace_id of workspaces) await at(0).post('/agents', { name: 'Last', workspace_id })
 
+  const eventLists = await Promise.all(following)
+  checkOrder(eventLists, channels)
+  const told = eventLists.reduce((sum, events) => sum + events.length, 0)
+  return { kills: rounds, acknowledged: made.size, told, resumed }
+}
+
+/** Each subscriber got each change once, in one order for all. */
+function checkOrder(eventLists: readonly SentEvent[][], channels: readonly string[]): void {
   const order = new Map<string, string>()
-  let told = 0
-  for (const got of await Promise.all(following)) {
-    told += got.length
+  for (const events of eventLists) {
     for (const channel of channels) {
-      const own = got.filter(({ data }) => data.channel === channel)
+      const own = events.filter(({ data }) => data.channel === channel)
       const offsets = own.map(({ data }) => data.offset as number)
       assert.deepEqual(
         offsets,
@@ -138,5 +136,25 @@ export async function killsUnderSubscribers({
     }
   }
   assert.equal(new Set(order.values()).size, order.size, 'no change has two places')
-  return { kills: rounds, acknowledged: made.size, told, resumed }
+}
+
+/** Creates agents until the signal, and adds the acknowledged ones to `made`. */
+async function writeUntil(
+  signal: AbortSignal,
+  {
+    first,
+    at,
+    workspaces,
+    made,
+  }: { first: number; at: (turn: number) => Caller; workspaces: readonly string[]; made: Set<string> },
+): Promise<void> {
+  for (let turn = first; !signal.aborted; turn++) {
+    const workspace_id = workspaces[turn % WORKSPACES]
+    const answer = await at(turn)
+      .post('/agents', { name: 'Under load', workspace_id })
+      .catch(() => null)
+    // An unacknowledged write may have succeeded.
+    if (answer?.status === 201) made.add(answer.body.data.id)
+    else await sleep(20)
+  }
 }

@@ -102,7 +102,9 @@ for (const [release, Sdk] of Object.entries(sdks)) {
       assert.deepEqual(ids, ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-4-5'])
       assert.equal((await client(vendor).models.retrieve('claude-haiku-4-5')).display_name, 'Claude Haiku 4.5')
     })
+  })
 
+  describe(`@anthropic-ai/sdk ${release}, fields and errors`, () => {
     test('sampling fields only exist in 2023-06-01', async () => {
       await using vendor = await startAnthropic()
       const hot = { ...ask('Hi'), temperature: 0.5, top_k: 4 } as ReturnType<typeof ask>

@@ -70,7 +70,9 @@ describe('delivery', () => {
     await assert.rejects(streamText({ garbage: 'closes socket' }), TypeError)
     await assert.rejects(streamText({ garbage: 'no answer' }), TypeError)
   })
+})
 
+describe('delivery, connections', () => {
   test('a client that disconnects is recorded: before, during, after', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ hang: true }, { hang: 'mid-stream' }, {})

@@ -55,21 +55,26 @@ export function planOf({ behaviour, echo, prompt, limit, forced: forcedToolName,
     citations: reply.citations ?? [],
     tools,
     cut: isCut,
-    usage: {
-      input:
-        behaviour.usage?.input ??
-        Math.max(
-          1,
-          prompt.reduce<number>((sum, part) => sum + weigh(part), 0),
-        ),
-      output: behaviour.usage?.output ?? Math.max(1, output),
-      cached: behaviour.usage?.cached ?? 0,
-      cacheWrite: behaviour.usage?.cacheWrite ?? 0,
-      reasoning: behaviour.usage?.reasoning ?? reasoning,
-      ...(behaviour.usage?.cost === undefined ? {} : { cost: behaviour.usage.cost }),
-    },
+    usage: usageOf(behaviour, {
+      input: prompt.reduce<number>((sum, part) => sum + weigh(part), 0),
+      output,
+      reasoning,
+    }),
   }
 }
+
+/** The scripted usage, or else the counted tokens. */
+const usageOf = (
+  { usage = {} }: Behaviour,
+  counted: { input: number; output: number; reasoning: number },
+): Plan['usage'] => ({
+  input: usage.input ?? Math.max(1, counted.input),
+  output: usage.output ?? Math.max(1, counted.output),
+  cached: usage.cached ?? 0,
+  cacheWrite: usage.cacheWrite ?? 0,
+  reasoning: usage.reasoning ?? counted.reasoning,
+  ...(usage.cost === undefined ? {} : { cost: usage.cost }),
+})
 
 /** A model that never stops: its output is as long as the limit allows. */
 function talk({ usage = {} }: Behaviour, length: number, prompt: unknown[], limit: number): Plan {

@@ -97,7 +97,9 @@ describe('@google/genai 3.1', () => {
     })
     assert.equal(forcedAnswer.functionCalls?.[0]?.name, 'weather')
   })
+})
 
+describe('@google/genai 3.1, models and errors', () => {
   test('models, counts, a blocked prompt, a truncated and a broken stream', async () => {
     await using vendor = await startGemini()
     const { models } = client(vendor)

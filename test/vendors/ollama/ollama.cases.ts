@@ -105,7 +105,9 @@ describe('ollama', () => {
       ['be brief', 'ok', 'last'],
     )
   })
+})
 
+describe('ollama, chat', () => {
   test('its own chat: lines of JSON, or one object', async () => {
     await using vendor = await startOllama()
     vendor.script({
@@ -176,7 +178,9 @@ describe('ollama', () => {
       ['system', 'user'],
     )
   })
+})
 
+describe('ollama, errors', () => {
   test('it rejects unknown efforts, and calls in the history whose arguments aren’t an object', async () => {
     await using vendor = await startOllama()
     const chat = async (body: object) => {

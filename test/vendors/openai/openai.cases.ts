@@ -105,7 +105,9 @@ describe('openai 7.55', () => {
       BadRequestError,
     )
   })
+})
 
+describe('openai 7.55, options and models', () => {
   test('a forced tool is called; n choices interleave; a reasoning model counts its reasoning', async () => {
     await using vendor = await startOpenAI()
     const forcedCall = await client(vendor).chat.completions.create({
@@ -143,7 +145,9 @@ describe('openai 7.55', () => {
       ['base64', 'float'],
     )
   })
+})
 
+describe('openai 7.55, errors', () => {
   test('rejects what OpenAI rejects', async () => {
     await using vendor = await startOpenAI()
     const create = (more: Json) => client(vendor).chat.completions.create(ask('x', more))

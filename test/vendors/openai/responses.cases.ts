@@ -94,7 +94,9 @@ describe('openai 7.55, responses', () => {
       ['reasoning', 'message', 'function_call', 'custom_tool_call'],
     )
   })
+})
 
+describe('openai 7.55, responses, kept and sealed parts', () => {
   test('the official accumulator accepts every kind of stream', async () => {
     await using vendor = await startOpenAI({ reasoningText: true })
     vendor.script(
@@ -158,7 +160,9 @@ describe('openai 7.55, responses', () => {
     const { input_tokens } = await client(vendor).responses.inputTokens.count({ model: 'gpt-4o', input: 'one two' })
     assert.ok(input_tokens > 0)
   })
+})
 
+describe('openai 7.55, responses, references', () => {
   test('stored items, responses, and conversations can be referenced; others can’t', async () => {
     await using vendor = await startOpenAI({ keys: ['sk-other'] })
     const ask = (body: Json, key = vendor.key) =>
@@ -242,7 +246,9 @@ describe('openai 7.55, responses', () => {
       metadata: { file_id: 'x' },
     })
   })
+})
 
+describe('openai 7.55, responses, errors', () => {
   test('rejects what OpenAI rejects', async () => {
     await using vendor = await startOpenAI()
     const assertRejected = async (more: Json, expectedError: Json) =>

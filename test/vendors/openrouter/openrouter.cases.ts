@@ -67,7 +67,9 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
     assert.equal(await result.text, 'Hi')
     assert.equal((await result.usage).totalTokens, 11)
   })
+})
 
+describe('@openrouter/ai-sdk-provider 3.1 through ai, errors and routing', () => {
   test('errors with integer codes', async () => {
     await using vendor = await startOpenRouter()
     for (const [status, type] of [
