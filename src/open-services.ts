@@ -67,7 +67,7 @@ export class LateParts {
   links!: RunningLinks
   runs!: Runs
   cloud!: Cloud
-  line!: Line
+  line!: Line<Handles>
   videos!: ReturnType<typeof createVideoShelf>
   /** Set when the server listens. */
   origin = ''

@@ -17,7 +17,7 @@ import { claimPlace } from './program/place.ts'
 import { type Updates, followUpdates, mayUpdate } from './program/updates.ts'
 import type { Version } from './program/versions.ts'
 import { type Handlers, serve } from './serve.ts'
-import { DaemonFault, makeFolder, readState, writeState, credentialsOf } from './state.ts'
+import { DaemonFault, type DaemonState, makeFolder, readState, writeState, credentialsOf } from './state.ts'
 import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
 /** What the machine says of its engines for local models. */

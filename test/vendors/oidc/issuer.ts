@@ -3,7 +3,7 @@
 // misbehaves on request.
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, createServer } from 'node:http'
+import { type IncomingMessage, type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Someone {
@@ -53,47 +53,89 @@ interface Grant {
   lie: Lie
 }
 
+interface Answer {
+  status: number
+  headers?: Record<string, string>
+  json?: unknown
+}
+
 export async function startIssuer(): Promise<Issuer> {
-  const pair = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const [own, other] = [pair(), pair()]
-  const grants = new Map<string, Grant>()
-  const tokens = new Map<string, Grant>()
-  const usedCodes = new Set<string>()
-  let someone: Someone = { sub: 'nobody' }
-  let lie: Lie = {}
-  const clientId = 'ukiyo'
-  const clientSecret = 'a secret: of/the client+'
+  const issuer = new FakeIssuer()
+  await issuer.listen()
+  return issuer
+}
 
-  const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
-      const { status, headers = {}, json } = answer(request, new URL(request.url!, origin), new URLSearchParams(body))
-      response.writeHead(status, { 'content-type': 'application/json', ...headers })
-      response.end(json === undefined ? '' : JSON.stringify(json))
+class FakeIssuer implements Issuer {
+  readonly clientId = 'ukiyo'
+  readonly clientSecret = 'a secret: of/the client+'
+  replays = 0
+  tellsByUserinfo = false
+  redirects: Issuer['redirects'] = null
+  readonly #own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  /** A pair whose public key isn't published. */
+  readonly #other = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  readonly #grants = new Map<string, Grant>()
+  readonly #tokens = new Map<string, Grant>()
+  readonly #usedCodes = new Set<string>()
+  readonly #server: Server
+  #someone: Someone = { sub: 'nobody' }
+  #lie: Lie = {}
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      void bodyOf(request).then((body) => {
+        const url = new URL(request.url!, this.origin)
+        const { status, headers = {}, json } = this.#answer(request, url, new URLSearchParams(body))
+        response.writeHead(status, { 'content-type': 'application/json', ...headers })
+        response.end(json === undefined ? '' : JSON.stringify(json))
+      })
     })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-
-  interface Answer {
-    status: number
-    headers?: Record<string, string>
-    json?: unknown
   }
-  function answer({ method, headers }: IncomingMessage, url: URL, form: URLSearchParams): Answer {
-    if (issuer.redirects?.path === url.pathname)
-      return { status: issuer.redirects.status, headers: { location: issuer.redirects.to } }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  sits(who: Someone): void {
+    this.#someone = who
+  }
+
+  lies(how: Lie): void {
+    this.#lie = how
+  }
+
+  async visit(url: string): Promise<URL> {
+    const { headers, status } = await fetch(url, { redirect: 'manual' })
+    const back = headers.get('location')
+    if (back === null) throw new Error(`the identity provider answered ${status}`)
+    return new URL(back)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #answer({ method, headers }: IncomingMessage, url: URL, form: URLSearchParams): Answer {
+    if (this.redirects?.path === url.pathname)
+      return { status: this.redirects.status, headers: { location: this.redirects.to } }
     switch (`${method} ${url.pathname}`) {
       case 'GET /.well-known/openid-configuration':
         return {
           status: 200,
           json: {
-            issuer: origin,
-            authorization_endpoint: `${origin}/authorize`,
-            token_endpoint: `${origin}/token`,
-            userinfo_endpoint: `${origin}/userinfo`,
-            jwks_uri: `${origin}/keys`,
-            end_session_endpoint: `${origin}/logout`,
+            issuer: this.origin,
+            authorization_endpoint: `${this.origin}/this.#authorize`,
+            token_endpoint: `${this.origin}/this.#token`,
+            userinfo_endpoint: `${this.origin}/userinfo`,
+            jwks_uri: `${this.origin}/keys`,
+            end_session_endpoint: `${this.origin}/logout`,
             response_types_supported: ['code'],
             subject_types_supported: ['public'],
             id_token_signing_alg_values_supported: ['RS256', 'none'],
@@ -104,36 +146,36 @@ export async function startIssuer(): Promise<Issuer> {
       case 'GET /keys':
         return {
           status: 200,
-          json: { keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own', alg: 'RS256', use: 'sig' }] },
+          json: { keys: [{ ...this.#own.publicKey.export({ format: 'jwk' }), kid: 'own', alg: 'RS256', use: 'sig' }] },
         }
       case 'GET /authorize':
-        return authorize(url.searchParams)
+        return this.#authorize(url.searchParams)
       case 'POST /token':
-        return token(headers.authorization, form)
+        return this.#token(headers.authorization, form)
       case 'GET /userinfo': {
-        const grant = tokens.get(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')
+        const grant = this.#tokens.get(/^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '')
         if (!grant) return { status: 401, json: { error: 'invalid_token' } }
         return { status: 200, json: { ...grant.someone, sub: grant.lie.subject ?? grant.someone.sub } }
       }
       // Signs the person out and redirects the browser back.
       case 'GET /logout':
-        return { status: 302, headers: { location: url.searchParams.get('post_logout_redirect_uri') ?? origin } }
+        return { status: 302, headers: { location: url.searchParams.get('post_logout_redirect_uri') ?? this.origin } }
     }
     return { status: 404, json: { error: 'not_found' } }
   }
 
   /** RFC 6749, 4.1.1 and 4.1.2. The person has already consented. */
-  function authorize(params: URLSearchParams): Answer {
+  #authorize(params: URLSearchParams): Answer {
     const redirectUri = params.get('redirect_uri')
     if (
-      params.get('client_id') !== clientId ||
+      params.get('client_id') !== this.clientId ||
       redirectUri === null ||
       !/^https?:\/\/[^/]+\/app\/signed-in$/.test(redirectUri)
     )
       return { status: 400, json: { error: 'invalid_request' } }
     const back = new URL(redirectUri)
     back.searchParams.set('state', params.get('state') ?? '')
-    back.searchParams.set('iss', lie.iss ?? origin)
+    back.searchParams.set('iss', this.#lie.iss ?? this.origin)
     const challenge = params.get('code_challenge')
     if (
       params.get('response_type') !== 'code' ||
@@ -144,8 +186,14 @@ export async function startIssuer(): Promise<Issuer> {
       back.searchParams.set('error', 'invalid_request')
     else {
       const code = randomBytes(16).toString('base64url')
-      grants.set(code, { redirectUri, nonce: params.get('nonce'), challenge, someone, lie })
-      lie = {}
+      this.#grants.set(code, {
+        redirectUri,
+        nonce: params.get('nonce'),
+        challenge,
+        someone: this.#someone,
+        lie: this.#lie,
+      })
+      this.#lie = {}
       back.searchParams.set('code', code)
     }
     return { status: 302, headers: { location: back.href } }
@@ -154,17 +202,17 @@ export async function startIssuer(): Promise<Issuer> {
   /**
    * RFC 6749, 4.1.3: the client by HTTP Basic; each code once, for the same client and redirect URI, with its verifier.
    */
-  function token(authorization: string | undefined, form: URLSearchParams): Answer {
+  #token(authorization: string | undefined, form: URLSearchParams): Answer {
     const [id, secret] = Buffer.from(/^Basic (\S+)$/.exec(authorization ?? '')?.[1] ?? '', 'base64')
       .toString()
       .split(':')
       .map((word) => decodeURIComponent(word.replaceAll('+', ' ')))
-    if (id !== clientId || secret !== clientSecret) return { status: 401, json: { error: 'invalid_client' } }
+    if (id !== this.clientId || secret !== this.clientSecret) return { status: 401, json: { error: 'invalid_client' } }
     const code = form.get('code') ?? ''
-    const grant = grants.get(code)
-    grants.delete(code)
-    if (usedCodes.has(code)) issuer.replays += 1
-    usedCodes.add(code)
+    const grant = this.#grants.get(code)
+    this.#grants.delete(code)
+    if (this.#usedCodes.has(code)) this.replays += 1
+    this.#usedCodes.add(code)
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
@@ -176,54 +224,31 @@ export async function startIssuer(): Promise<Issuer> {
     )
       return { status: 400, json: { error: 'invalid_grant' } }
     const access = randomBytes(16).toString('base64url')
-    tokens.set(access, grant)
+    this.#tokens.set(access, grant)
     return {
       status: 200,
-      json: { access_token: access, token_type: 'Bearer', expires_in: 300, id_token: idToken(grant) },
+      json: { access_token: access, token_type: 'Bearer', expires_in: 300, id_token: this.#idToken(grant) },
     }
   }
 
-  function idToken({ nonce, someone: who, lie: { claims, signed } }: Grant): string {
+  #idToken({ nonce, someone: who, lie: { claims, signed } }: Grant): string {
     const now = Math.floor(Date.now() / 1000)
     const head = signed === 'none' ? { alg: 'none' } : { alg: 'RS256', kid: 'own' }
     const body = {
-      iss: origin,
-      aud: clientId,
+      iss: this.origin,
+      aud: this.clientId,
       iat: now,
       exp: now + 300,
       nonce,
-      ...(issuer.tellsByUserinfo ? { sub: who.sub } : who),
+      ...(this.tellsByUserinfo ? { sub: who.sub } : who),
       ...claims,
     }
     const part = (of: object): string => Buffer.from(JSON.stringify(of)).toString('base64url')
     const words = `${part(head)}.${part(body)}`
     if (signed === 'none') return `${words}.`
-    const { privateKey } = signed === 'other' ? other : own
+    const { privateKey } = signed === 'other' ? this.#other : this.#own
     return `${words}.${createSign('RSA-SHA256').update(words).sign(privateKey).toString('base64url')}`
   }
-
-  const issuer: Issuer = {
-    origin,
-    clientId,
-    clientSecret,
-    replays: 0,
-    tellsByUserinfo: false,
-    redirects: null,
-    sits: (who) => void (someone = who),
-    lies: (how) => void (lie = how),
-    async visit(url) {
-      const { headers, status } = await fetch(url, { redirect: 'manual' })
-      const back = headers.get('location')
-      if (back === null) throw new Error(`the identity provider answered ${status}`)
-      return new URL(back)
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-  return issuer
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

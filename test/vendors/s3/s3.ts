@@ -1,7 +1,7 @@
 // A loopback S3 that verifies signatures, as test/vendors/s3/s3.md describes it.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
 
@@ -94,16 +94,63 @@ export function signatureOf({
 }
 
 export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
-  const accessKeyId = 'AKTEST0123456789'
-  const secretAccessKey = randomBytes(20).toString('hex')
-  const region = 'eu-test-1'
-  const objects: S3Server['objects'] = new Map()
-  const uploads: S3Server['uploads'] = new Map()
-  const refusals: string[] = []
-  let failing = { times: 0, status: 503 }
-  let checkedSums = 0
+  const server = new FakeS3(bucket)
+  await server.listen()
+  return server
+}
 
-  function check(request: IncomingMessage, body: Buffer): void {
+class FakeS3 implements S3Server {
+  readonly accessKeyId = 'AKTEST0123456789'
+  readonly secretAccessKey = randomBytes(20).toString('hex')
+  readonly region = 'eu-test-1'
+  readonly objects: S3Server['objects'] = new Map()
+  readonly uploads: S3Server['uploads'] = new Map()
+  readonly refused: string[] = []
+  readonly bucket: string
+  readonly #server: Server
+  #failing = { times: 0, status: 503 }
+  #checkedSums = 0
+
+  constructor(bucket: string) {
+    this.bucket = bucket
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => this.#refuse(request, response, error))
+    })
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  summed(): number {
+    return this.#checkedSums
+  }
+
+  fail(times: number, status: number): void {
+    this.#failing = { times, status }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    const { status, code, message } =
+      error instanceof RefusedRequest ? error : new RefusedRequest(500, 'InternalError', String(error))
+    this.refused.push(`${code} ${request.method} ${request.url}`)
+    if (response.headersSent) return void response.destroy()
+    response
+      .writeHead(status, { 'content-type': 'application/xml' })
+      .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`)
+  }
+
+  #check(request: IncomingMessage, body: Buffer): void {
     const { headers } = request
     const words =
       /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
@@ -111,13 +158,13 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       )
     if (!words) throw new RefusedRequest(403, 'AccessDenied')
     const [, key, day, signedRegion, list, signature] = words
-    if (key !== accessKeyId) throw new RefusedRequest(403, 'InvalidAccessKeyId')
+    if (key !== this.accessKeyId) throw new RefusedRequest(403, 'InvalidAccessKeyId')
     const date = String(headers['x-amz-date'])
     const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
     if (!(Math.abs(Date.now() - at) < 900_000)) throw new RefusedRequest(403, 'RequestTimeTooSkewed')
     const signedHeaders = list!.split(';')
     const must = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))]
-    if (day !== date.slice(0, 8) || signedRegion !== region || must.some((name) => !signedHeaders.includes(name)))
+    if (day !== date.slice(0, 8) || signedRegion !== this.region || must.some((name) => !signedHeaders.includes(name)))
       throw new RefusedRequest(403, 'AccessDenied')
     const payloadHash = String(headers['x-amz-content-sha256'])
     const expectedSignature = signatureOf({
@@ -127,8 +174,8 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       signedHeaders,
       payloadHash,
       date,
-      region,
-      secret: secretAccessKey,
+      region: this.region,
+      secret: this.secretAccessKey,
     })
     if (!timingSafeEqual(Buffer.from(expectedSignature), Buffer.from(signature!)))
       throw new RefusedRequest(403, 'SignatureDoesNotMatch')
@@ -138,45 +185,45 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     for (const [name, sumOf] of Object.entries(sums))
       if (headers[name] !== undefined) {
         if (headers[name] !== sumOf(body)) throw new RefusedRequest(400, 'BadDigest')
-        checkedSums += 1
+        this.#checkedSums += 1
       }
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = []
     for await (const part of request) parts.push(part as Buffer)
     const body = Buffer.concat(parts)
-    if (failing.times > 0) {
-      failing.times -= 1
-      throw new RefusedRequest(failing.status, 'SlowDown')
+    if (this.#failing.times > 0) {
+      this.#failing.times -= 1
+      throw new RefusedRequest(this.#failing.status, 'SlowDown')
     }
-    check(request, body)
+    this.#check(request, body)
     const url = new URL(request.url!, 'http://s3')
     const [, bucketInPath, ...rest] = url.pathname.split('/').map(decodeURIComponent)
-    if (bucketInPath !== bucket) throw new RefusedRequest(404, 'NoSuchBucket')
+    if (bucketInPath !== this.bucket) throw new RefusedRequest(404, 'NoSuchBucket')
     const key = rest.join('/')
     const query = url.searchParams
     const xml = (text: string) =>
       void response.writeHead(200, { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?>${text}`)
-    if (key === '') return bucketLevel(request.method!, query, response, xml)
+    if (key === '') return this.#bucketLevel(request.method!, query, response, xml)
     const uploadId = query.get('uploadId')
     if (request.method === 'POST' && query.has('uploads')) {
       const id = randomBytes(8).toString('hex')
-      uploads.set(id, { key, parts: new Map(), at: new Date() })
+      this.uploads.set(id, { key, parts: new Map(), at: new Date() })
       return xml(
-        `<InitiateMultipartUploadResult><Bucket>${bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+        `<InitiateMultipartUploadResult><Bucket>${this.bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
       )
     }
-    if (uploadId !== null) return multipart(request.method!, uploadId, query, body, response, xml)
+    if (uploadId !== null) return this.#multipart(request.method!, uploadId, query, body, response, xml)
     if (request.method === 'PUT') {
-      objects.set(key, { bytes: body, at: new Date() })
+      this.objects.set(key, { bytes: body, at: new Date() })
       return void response.writeHead(200, { etag: tagOf(body) }).end()
     }
     if (request.method === 'DELETE') {
-      objects.delete(key)
+      this.objects.delete(key)
       return void response.writeHead(204).end()
     }
-    const object = objects.get(key)
+    const object = this.objects.get(key)
     if (object === undefined) throw new RefusedRequest(404, 'NoSuchKey')
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '')
     const start = range ? Number(range[1]) : 0
@@ -194,31 +241,31 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     response.end(request.method === 'HEAD' ? undefined : bytes)
   }
 
-  function bucketLevel(method: string, query: URLSearchParams, response: ServerResponse, xml: (text: string) => void) {
+  #bucketLevel(method: string, query: URLSearchParams, response: ServerResponse, xml: (text: string) => void) {
     if (method === 'HEAD') return void response.writeHead(200).end()
     const prefix = query.get('prefix') ?? ''
     if (query.has('uploads')) {
-      const rows = [...uploads].filter(([, { key }]) => key.startsWith(prefix))
+      const rows = [...this.uploads].filter(([, { key }]) => key.startsWith(prefix))
       return xml(
         `<ListMultipartUploadsResult>${rows.map(([id, { key, at }]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${at.toISOString()}</Initiated></Upload>`).join('')}<IsTruncated>false</IsTruncated></ListMultipartUploadsResult>`,
       )
     }
     const most = Number(query.get('max-keys') ?? 3)
     const after = query.get('continuation-token') ?? ''
-    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
+    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
     const page = keys.slice(0, most)
     const more = keys.length > most
     xml(
       `<ListBucketResult><IsTruncated>${more}</IsTruncated>${more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''}${page
         .map((key) => {
-          const { at, bytes } = objects.get(key)!
+          const { at, bytes } = this.objects.get(key)!
           return `<Contents><Key>${key}</Key><LastModified>${at.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
         })
         .join('')}</ListBucketResult>`,
     )
   }
 
-  function multipart(
+  #multipart(
     method: string,
     id: string,
     query: URLSearchParams,
@@ -226,10 +273,10 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     response: ServerResponse,
     xml: (text: string) => void,
   ): void {
-    const upload = uploads.get(id)
+    const upload = this.uploads.get(id)
     if (upload === undefined) throw new RefusedRequest(404, 'NoSuchUpload')
     if (method === 'DELETE') {
-      uploads.delete(id)
+      this.uploads.delete(id)
       return void response.writeHead(204).end()
     }
     if (method === 'PUT') {
@@ -246,38 +293,8 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       if (i < parts.length - 1 && part.length < 5 << 20) throw new RefusedRequest(400, 'EntityTooSmall')
       return part
     })
-    objects.set(upload.key, { bytes: Buffer.concat(bytes), at: new Date() })
-    uploads.delete(id)
+    this.objects.set(upload.key, { bytes: Buffer.concat(bytes), at: new Date() })
+    this.uploads.delete(id)
     xml(`<CompleteMultipartUploadResult><Key>${upload.key}</Key><ETag>"whole"</ETag></CompleteMultipartUploadResult>`)
-  }
-
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      const { status, code, message } =
-        error instanceof RefusedRequest ? error : new RefusedRequest(500, 'InternalError', String(error))
-      refusals.push(`${code} ${request.method} ${request.url}`)
-      if (response.headersSent) return void response.destroy()
-      response
-        .writeHead(status, { 'content-type': 'application/xml' })
-        .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`)
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    bucket,
-    accessKeyId,
-    secretAccessKey,
-    region,
-    objects,
-    uploads,
-    refused: refusals,
-    summed: () => checkedSums,
-    fail: (times, status) => void (failing = { times, status }),
-    async [Symbol.asyncDispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
   }
 }

@@ -25,32 +25,7 @@ export async function fuzzPairs(): Promise<Pairs> {
   ]
   const world = await gatewayWorld()
   const tools = { capabilities: ['tools', 'reasoning'] }
-  const providers: { slug: string; model: string; vendor: Vendor; more: object; buckets: boolean }[] = [
-    { slug: 'chat', model: 'gpt-4o', vendor: openai, more: {}, buckets: true },
-    { slug: 'responses', model: 'o4-mini', vendor: openai, more: { shape: 'openai-responses' }, buckets: true },
-    {
-      slug: 'messages',
-      model: 'claude-sonnet-5-5',
-      vendor: anthropic,
-      more: { shape: 'anthropic-messages' },
-      buckets: true,
-    },
-    {
-      slug: 'gemini',
-      model: 'gemini-3.8-flash',
-      vendor: gemini,
-      more: { shape: 'gemini', base_url: `${gemini.origin}/v1beta` },
-      buckets: true,
-    },
-    // It counts neither cache nor reasoning.
-    {
-      slug: 'ollama',
-      model: 'llama3.2',
-      vendor: ollama,
-      more: { shape: 'ollama', base_url: ollama.origin },
-      buckets: false,
-    },
-  ]
+  const providers = providersOf(openai, anthropic, gemini, ollama)
   for (const { slug, model, vendor, more } of providers)
     await world.bring(vendor, slug, { models: [pricedModel(model, tools)], ...more })
 
@@ -70,66 +45,16 @@ export async function fuzzPairs(): Promise<Pairs> {
     'chat completions of OpenRouter': chatOf(openaiAt('/compat-c/v1')),
   }
 
-  const checkTalk = async (client: Client, { slug, model, vendor, buckets }: (typeof providers)[number], one: Talk) => {
-    const { answer, usage, chunking } = one
-    const calls = answer.calls.map(({ name, args }) => ({ name, arguments: args }))
-    vendor.script({ reply: { text: answer.text, tools: calls, reasoning: answer.thought }, usage, chunking })
-    const answerHeard = await client(`${slug}/${model}`, one)
-    assert.equal(answerHeard.text, answer.text)
-    assert.deepEqual(answerHeard.calls, answer.calls)
-    assert.equal(answerHeard.called, answer.calls.length > 0)
-    if (answerHeard.joined !== null) {
-      assert.equal(answerHeard.joined.text, answer.text)
-      // A call without arguments may come without a delta.
-      assert.deepEqual(
-        answerHeard.joined.args.map((text) => argsOf(text || '{}')),
-        answer.calls.map(({ args }) => args),
-      )
-    }
-    assert.deepEqual(
-      [answerHeard.input, answerHeard.output, answerHeard.total],
-      [usage.input, usage.output, usage.input + usage.output],
-    )
-    const call = await world.record(requestId)
-    const expectedUsage = buckets ? usage : { ...usage, cached: 0, reasoning: 0 }
-    assert.deepEqual(
-      [call.input_tokens, call.cache_read_tokens, call.output_tokens, call.reasoning_tokens].map(Number),
-      [
-        usage.input - expectedUsage.cached,
-        expectedUsage.cached,
-        usage.output - expectedUsage.reasoning,
-        expectedUsage.reasoning,
-      ],
-    )
-    assert.equal(call.status, 'succeeded')
-    assert.equal(vendor.pending(), 0)
-    // Reasoning returns with its seals, calls with their results: the vendors reject mismatches.
-    assert.equal(await answerHeard.next(), 'next')
-  }
-
-  /** The stream breaks after this many content frames; the SDK must not take it for a whole answer. */
-  const checkBroken = async (client: Client, { slug, model, vendor }: (typeof providers)[number], after: number) => {
-    const reply = 'one two three four five six seven eight'
-    vendor.script({ reply, midStreamError: { message: 'burst', after }, chunking: after * 7 })
-    const one: Talk = {
-      steps: [{ user: 'x' }],
-      answer: { text: reply, calls: [], thought: '' },
-      usage: { input: 1, cached: 0, output: 1, reasoning: 0 },
-      chunking: 1,
-      streamed: true,
-    }
-    await assert.rejects(client(`${slug}/${model}`, one))
-    assert.equal((await world.record(requestId)).status, 'failed')
-  }
+  const lastCall = () => world.record(requestId)
 
   return {
     pairs: Object.entries(clients).flatMap(([name, client]) =>
       providers.map((provider) => ({
         title: `${name} over ${provider.slug}`,
-        breaks: async (after: number) => await checkBroken(client, provider, after),
+        breaks: async (after: number) => await checkBroken(client, provider, after, lastCall),
         check: async (runs: number) =>
           await fc.assert(
-            fc.asyncProperty(talk, async (one) => checkTalk(client, provider, one)),
+            fc.asyncProperty(talk, async (one) => checkTalk(client, provider, one, lastCall)),
             // The script left over from a failed run must not answer the next.
             { numRuns: runs, endOnFailure: true },
           ),
@@ -140,4 +65,102 @@ export async function fuzzPairs(): Promise<Pairs> {
       for (const vendor of [openai, anthropic, gemini, ollama]) await vendor[Symbol.asyncDispose]()
     },
   }
+}
+
+interface Provider {
+  slug: string
+  model: string
+  vendor: Vendor
+  more: object
+  /** Whether it reports cached and reasoning tokens. */
+  buckets: boolean
+}
+
+/** Returns the record of the last call. */
+type LastCall = () => Promise<any>
+
+const providersOf = (openai: Vendor, anthropic: Vendor, gemini: Vendor, ollama: Vendor): Provider[] => [
+  { slug: 'chat', model: 'gpt-4o', vendor: openai, more: {}, buckets: true },
+  { slug: 'responses', model: 'o4-mini', vendor: openai, more: { shape: 'openai-responses' }, buckets: true },
+  {
+    slug: 'messages',
+    model: 'claude-sonnet-5-5',
+    vendor: anthropic,
+    more: { shape: 'anthropic-messages' },
+    buckets: true,
+  },
+  {
+    slug: 'gemini',
+    model: 'gemini-3.8-flash',
+    vendor: gemini,
+    more: { shape: 'gemini', base_url: `${gemini.origin}/v1beta` },
+    buckets: true,
+  },
+  // It counts neither cache nor reasoning.
+  {
+    slug: 'ollama',
+    model: 'llama3.2',
+    vendor: ollama,
+    more: { shape: 'ollama', base_url: ollama.origin },
+    buckets: false,
+  },
+]
+
+async function checkTalk(
+  client: Client,
+  { slug, model, vendor, buckets }: Provider,
+  one: Talk,
+  lastCall: LastCall,
+): Promise<void> {
+  const { answer, usage, chunking } = one
+  const calls = answer.calls.map(({ name, args }) => ({ name, arguments: args }))
+  vendor.script({ reply: { text: answer.text, tools: calls, reasoning: answer.thought }, usage, chunking })
+  const answerHeard = await client(`${slug}/${model}`, one)
+  assert.equal(answerHeard.text, answer.text)
+  assert.deepEqual(answerHeard.calls, answer.calls)
+  assert.equal(answerHeard.called, answer.calls.length > 0)
+  if (answerHeard.joined !== null) {
+    assert.equal(answerHeard.joined.text, answer.text)
+    // A call without arguments may come without a delta.
+    assert.deepEqual(
+      answerHeard.joined.args.map((text) => argsOf(text || '{}')),
+      answer.calls.map(({ args }) => args),
+    )
+  }
+  assert.deepEqual(
+    [answerHeard.input, answerHeard.output, answerHeard.total],
+    [usage.input, usage.output, usage.input + usage.output],
+  )
+  const call = await lastCall()
+  const expectedUsage = buckets ? usage : { ...usage, cached: 0, reasoning: 0 }
+  assert.deepEqual([call.input_tokens, call.cache_read_tokens, call.output_tokens, call.reasoning_tokens].map(Number), [
+    usage.input - expectedUsage.cached,
+    expectedUsage.cached,
+    usage.output - expectedUsage.reasoning,
+    expectedUsage.reasoning,
+  ])
+  assert.equal(call.status, 'succeeded')
+  assert.equal(vendor.pending(), 0)
+  // Reasoning returns with its seals, calls with their results: the vendors reject mismatches.
+  assert.equal(await answerHeard.next(), 'next')
+}
+
+/** The stream breaks after this many content frames; the SDK must not take it for a whole answer. */
+async function checkBroken(
+  client: Client,
+  { slug, model, vendor }: Provider,
+  after: number,
+  lastCall: LastCall,
+): Promise<void> {
+  const reply = 'one two three four five six seven eight'
+  vendor.script({ reply, midStreamError: { message: 'burst', after }, chunking: after * 7 })
+  const one: Talk = {
+    steps: [{ user: 'x' }],
+    answer: { text: reply, calls: [], thought: '' },
+    usage: { input: 1, cached: 0, output: 1, reasoning: 0 },
+    chunking: 1,
+    streamed: true,
+  }
+  await assert.rejects(client(`${slug}/${model}`, one))
+  assert.equal((await lastCall()).status, 'failed')
 }
