@@ -24,7 +24,7 @@ test('the cursor stops at both ends, and Shift extends the range', () => {
   assert.equal(of(step(c, ids, 1, false)), 'c')
 })
 
-test('removed rows are no longer selected', () => {
+test('removed rows are dropped from the selection', () => {
   const two = keep(all(click(nothing, ids, 'b', 'alone'), ids), ['a', 'c'])
   assert.deepEqual([of(two), two.cursor, two.anchor], ['ac', null, null])
   assert.equal(keep(two, ids), two)

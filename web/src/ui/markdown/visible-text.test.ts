@@ -98,7 +98,7 @@ test('bold text in ASCII quotes, parentheses and code works next to letters of a
   assert.deepEqual(wrong, [])
 })
 
-test('formulas, identifiers and sizes with asterisks and underscores stay as they are', () => {
+test('formulas, identifiers and sizes with asterisks and underscores are unchanged', () => {
   for (const text of ['π*(a+b)*2', '2*3*4', 'snake_case_name', '5 * 3 * 2', '2**3', '**Note:**next', 'x ** y ** z'])
     assert.equal(drawn(lex(text)), text)
 })
