@@ -48,6 +48,5 @@ export const contracts = {
 
 export type Contracts = typeof contracts
 
-/** In the order of the list. */
 export const loadContracts = (from: Record<string, () => Promise<Area>> = contracts): Promise<Area[]> =>
   Promise.all(Object.values(from).map((load) => load()))

@@ -10,7 +10,6 @@ import { cancelWaiting, endFromOutside } from './chats/runs/transitions.ts'
 /** Jobs that only refresh internal data and contact no one outside. */
 export const keepJob = ({ task }: WaitingJob): boolean => task.startsWith('search.')
 
-/** A kind of canceled work and its count. */
 export interface Settled {
   what: string
   count: number
@@ -22,9 +21,8 @@ const INTERRUPTED = JSON.stringify({ type: 'unavailable', code: 'interrupted', m
 const TELLING = ['webhooks', 'notifications', 'automations', 'chats.goals']
 
 /**
- * Cancels everything that would leave this server after its start: pending emails, pushes and webhooks, running
- * runs and operations, and past schedule times. Commands on computers aren't touched: they ended or are still
- * running there.
+ * Cancels everything that would leave this server after its start. Commands on computers aren't touched: they ended
+ * or are still running there.
  */
 export async function settleRestored(db: Db): Promise<Settled[]> {
   const settled: Settled[] = []
@@ -77,7 +75,6 @@ async function endRuns(db: Db): Promise<number> {
   return rows.length
 }
 
-/** Moves each automation's next run to a future time. */
 async function passTicks(db: Db): Promise<number> {
   const { rows } = await sql<{ id: Id; schedule: string; time_zone: string; now: Date }>`
     select id, schedule, time_zone, now() as now from automations where next_fire_at <= now()`.execute(db)

@@ -1,4 +1,3 @@
-/** The columns modules encrypt with the root key. */
 import type { SealedColumns } from '#infra/reseal.ts'
 import { agentSecrets } from './agents/service.ts'
 import { automationSecrets } from './automations/service.ts'

@@ -1,4 +1,3 @@
-/** All services, as served by app.ts. */
 import type { Context } from '#infra/context.ts'
 import type { Service } from '#core/implement.ts'
 import { identityService } from './accounts/identities/service.ts'

@@ -120,11 +120,9 @@ export const apiKeyService = implement(apiKeys, {
 
 export const keyName = async (db: Db, id: Id): Promise<string> => (await apiKeyStore.nameOf(db, id)) ?? ''
 
-/** Revokes all keys restricted to this workspace, of any owner. Returns their number. */
 export const revokeKeysWithin = (ctx: Context, workspaceId: Id): Promise<number> =>
   revokeAll(ctx, 'workspace_id', workspaceId)
 
-/** Revokes all keys of the account. Returns their number. */
 export const revokeKeysOf = (ctx: Context, accountId: Id): Promise<number> => revokeAll(ctx, 'account_id', accountId)
 
 async function revokeAll(ctx: Context, by: 'workspace_id' | 'account_id', id: Id): Promise<number> {
@@ -232,5 +230,4 @@ const show = (ctx: Context, row: ApiKeyRow, spent: Nano): z.output<typeof ApiKey
   updated_at: iso(row.updated_at),
 })
 
-/** Keys with a spend cap used within a day. */
 export const cappedKeys = (db: Db) => apiKeyStore.capped(db, 24)

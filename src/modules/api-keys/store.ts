@@ -105,7 +105,6 @@ export const apiKeyStore = {
       .returningAll()
       .execute(),
 
-  /** Recently used keys with a spend cap. */
   capped: (
     db: Db,
     hours: number,

@@ -11,7 +11,6 @@ import type { OutputPart, TextCompletion } from './contract.ts'
 export type Part = z.output<typeof OutputPart>
 export type Completed = z.output<typeof TextCompletion>
 
-/** A stream event before it is numbered. */
 export interface StreamEvent {
   event: string
   data: Record<string, unknown>

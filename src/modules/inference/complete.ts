@@ -10,7 +10,6 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Principal, actingIn } from '#core/principal.ts'
 
-/** Handles needed for model calls. */
 export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'completeTurn'> {}
 
 /** A started call. Its first chunk arrived, so it can no longer be rejected. */

@@ -4,7 +4,6 @@ import { refuse } from '#core/errors.ts'
 import type { Tool, CanonicalRequest, CanonicalMessage, CanonicalPart } from '#gateway/model/canonical-request.ts'
 import type { InputMessage, InputPart, inference } from './contract.ts'
 
-/** Parameters of both calls. */
 export type TextInput = Omit<Input<(typeof inference.endpoints)['text_stream']>, 'workspace_id'>
 
 /** Converts a request to a CanonicalRequest, the intermediate form of every translation. */

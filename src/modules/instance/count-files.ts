@@ -8,7 +8,6 @@ interface Files {
   counted_at: string
 }
 
-/** Counted within some hundredths of a second. */
 const FEW = 200_000
 const GOOD_MS = 600_000
 

@@ -8,7 +8,6 @@ import { iso } from '#core/time.ts'
 import { instance } from './contract.ts'
 import { countFiles } from './count-files.ts'
 
-/** The result of a check. */
 export interface Checked {
   name: string
   status: 'ok' | 'off' | 'warn' | 'fail'
@@ -16,7 +15,6 @@ export interface Checked {
   advice?: string
 }
 export interface HasCheckUp {
-  /** Runs the checks of `uk doctor` inside a running server. */
   checkUp(): Promise<Checked[]>
 }
 

@@ -19,7 +19,6 @@ export const Voice = z
   })
   .meta({ id: 'Voice' })
 
-/** `shared`: filters shared with models. */
 export function voiceEndpoints<P extends z.ZodType, Q extends z.ZodType, L extends z.ZodType>(shared: {
   provider: P
   q: Q

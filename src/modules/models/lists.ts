@@ -21,7 +21,6 @@ export function pageBySlug<T extends { slug: string }>(
   )
 }
 
-/** Returns a page of results with the applied filters. Default: `status: available`. */
 export function resultsOf<T>(
   found: readonly T[],
   { offset, limit, q }: { offset: number; limit: number; q?: string | undefined },
@@ -38,7 +37,6 @@ export function resultsOf<T>(
   }
 }
 
-/** Whether the text contains all words of the query. */
 export function hasWords(text: string, q: string | undefined): boolean {
   const words = (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const lower = text.toLowerCase()

@@ -8,7 +8,6 @@ import { priceOfOne } from '#gateway/catalogue/price-of-one.ts'
 import type { AudioModel, ImageModel, VideoModel } from './contract-media.ts'
 import { type ModelRow, type ShownModel, showModel } from './show.ts'
 
-/** A media model as returned, with the values it is sorted by. */
 export interface Found<T> {
   shown: T
   /** USD per unit it generates or reads. */
@@ -50,7 +49,6 @@ export async function mediaModelsOf(
 const speakerOf = ({ endpoint, slug }: Row): Speaker => ({ endpointId: endpoint.id, model: slug })
 
 const known = new WeakMap<Catalogue, { row: ModelRow; shown: ShownModel }[]>()
-/** Media models of the catalog without an endpoint. */
 function unserved(catalogue: Catalogue): { row: ModelRow; shown: ShownModel }[] {
   const before = known.get(catalogue)
   if (before) return before
@@ -94,7 +92,6 @@ export function showVideo(model: Listed): Found<ShownVideo>[] {
   ]
 }
 
-/** Audio models with their recently measured speed. */
 export async function showAudio(ctx: Context, models: readonly Listed[]): Promise<Found<ShownAudio>[]> {
   const speakers = models.flatMap(({ row, speaker }) => (row.media!.kind === 'speech' && speaker ? [speaker] : []))
   const speeds = await speedsOf(ctx.db, speakers)

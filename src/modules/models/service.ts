@@ -60,7 +60,6 @@ async function modelsOf(ctx: Context<HasEndpoints>, wanted: Wanted): Promise<Sho
 }
 
 const shown = new WeakMap<Catalogue, ShownModel[]>()
-/** Catalog models without an endpoint. */
 function unserved(catalogue: Catalogue): ShownModel[] {
   const known = shown.get(catalogue)
   if (known) return known

@@ -16,7 +16,6 @@ declare module '#infra/postgres/tables.ts' {
 
 const NEAR_PERCENT = 80n
 
-/** A spend cap and its usage. */
 interface Cap {
   kind: 'api_key' | 'workspace' | 'member' | 'account'
   id: Id
@@ -28,7 +27,6 @@ interface Cap {
   tell: Id[]
 }
 
-/** Checks every cap in use and notifies about those nearly or fully used. */
 export async function watchCaps(engine: Engine): Promise<void> {
   const { db } = engine.postgres
   const caps = [

@@ -125,7 +125,6 @@ export const notificationConsumer = (engine: Engine): Consumer => ({
   },
 })
 
-/** The accounts of the event's channels except the one that caused it. */
 const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
   channels
     .filter((channel) => channel.startsWith('user:'))
@@ -134,8 +133,8 @@ const concerned = ({ channels, actor }: DeliveredEvent): Id[] =>
 
 async function runEnded(engine: Engine, event: DeliveredEvent, atOnce: boolean) {
   const run = await runToReport(engine.postgres, event.resource_id!)
-  // Skips runs of automations, which the automation reports, and chats the person is viewing. The end of a task is
-  // reported by the run that delegated it; a task reports only that it needs attention.
+  // The automation reports its runs, and the delegating run reports the end of a task. A person viewing the chat
+  // needs no notification.
   if (!run || (atOnce ? run.status_reason === 'subagent' : run.delegated)) return []
   if (run.automated || (!atOnce && run.seconds < LONG_SECONDS)) return []
   if (await isPresent(engine.postgres.db, `chat:${run.chatId}`, run.accountId)) return []

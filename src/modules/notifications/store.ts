@@ -32,7 +32,6 @@ export type NotificationRow = Selectable<NotificationTable>
 
 export interface Filters {
   accountId: Id
-  /** The only workspace the caller's key can access. */
   heldTo: Id | null
   status?: 'unread' | 'read' | undefined
   type?: string | undefined

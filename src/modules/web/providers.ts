@@ -10,7 +10,6 @@ export interface WebQuery {
   domains?: string[] | undefined
   /** 1 to 20. */
   count: number
-  /** Starts at 1. */
   page: number
 }
 export interface WebSearch {

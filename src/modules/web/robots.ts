@@ -2,7 +2,6 @@ import robotsParser from 'robots-parser'
 import type { Outbound } from '#packages/http-client/outbound.ts'
 import { RetrieveFailed, retrieve } from '#packages/http-client/retrieve.ts'
 
-/** This server's name in robots.txt files. */
 export const AGENT = 'UkiyoFetch'
 export const USER_AGENT = `Mozilla/5.0 (compatible; ${AGENT}/1.0; fetches at a user's request)`
 

@@ -6,15 +6,14 @@ import type { Id } from '#core/ids.ts'
 import { type NamedMember, memberStore } from './member-store.ts'
 import { type WorkspaceRow, workspaceStore } from './store.ts'
 
-/** A locked workspace and the caller's current membership. */
 export interface LockedWorkspace {
   workspace: WorkspaceRow
   me: NamedMember
 }
 
 /**
- * Changes permissions in the call's workspace. Locks it and re-reads the caller's membership, so of two members
- * changing each other at once, the second is checked against the first's result. In effect here when it resolves.
+ * Changes permissions under a lock and with the caller's membership re-read, so of two members changing each other
+ * at once the second is checked against the first's result. In effect here when it resolves.
  */
 export function changeWithin<T>(
   ctx: Context,
@@ -44,7 +43,6 @@ export interface RightsChange {
   /** Accounts whose permissions changed. They receive the event too. */
   accountIds?: readonly Id[]
   data: Record<string, unknown>
-  /** Details for the audit only. */
   details?: Record<string, unknown>
 }
 

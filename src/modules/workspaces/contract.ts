@@ -46,7 +46,6 @@ const keys = z
     '`workspace`: only API keys restricted to this workspace (the key’s `workspace_id`) can use models here. Chats, agents and other keys can’t.',
   )
 const rules = { keys, allowed_models: allowedModels }
-/** Limits of a member's spending and calls. */
 export const limits = {
   spend_cap_usd: budget.spend_cap_usd.describe(
     'Spend limit per period for the member’s model calls in this workspace, including keys, chats, agents and automations on their behalf. Earlier spending counts. When it’s reached, requests fail with `402 budget_reached`. Null sets no limit.',

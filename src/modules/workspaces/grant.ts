@@ -2,7 +2,6 @@ import { refuse } from '#core/errors.ts'
 import type { Membership } from '#core/principal.ts'
 import { type Role, atLeast, grants } from '#core/scopes.ts'
 
-/** A current or future membership's permissions. */
 export interface Grant {
   role: Role
   permissions: readonly string[] | null
@@ -46,7 +45,6 @@ export function checkAbove(own: Grant, target: Grant): void {
 export const isRaise = (before: Grant, after: Grant): boolean =>
   !atLeast(before.role, after.role) || firstBeyond(before, after) !== null
 
-/** Whether a member could grant this now. */
 export function mayGrant(own: Grant | undefined, given: Grant): boolean {
   return (
     own !== undefined && atLeast(own.role, 'admin') && atLeast(own.role, given.role) && firstBeyond(own, given) === null

@@ -19,7 +19,6 @@ interface InvitationTable {
   email: string
   role: Role
   permissions: string[] | null
-  /** The new member's initial budget. */
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
   status: Generated<'pending' | 'accepted' | 'revoked'>
@@ -83,7 +82,6 @@ export const invitationStore = {
       .$call(newestFirst('i.id', before, limit))
       .execute(),
 
-  /** Open invitations to an address, in every workspace. */
   received: (db: Db, email: string, before: Id | null, limit: number): Promise<ReceivedRow[]> =>
     db
       .selectFrom('invitations as i')
@@ -99,7 +97,6 @@ export const invitationStore = {
   get: (db: Db, id: Id): Promise<InvitationRow | undefined> =>
     db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst(),
 
-  /** Finds the invitation by either token. */
   byToken: (db: Db, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
     db
       .selectFrom('invitations')

@@ -49,7 +49,6 @@ export const memberStore = {
       .$call(newestFirst('m.id', before, limit))
       .execute(),
 
-  /** Finds a member by membership ID or user ID. */
   get: (db: Db, workspaceId: Id, id: Id): Promise<NamedMember | undefined> =>
     named(db)
       .where('m.workspace_id', '=', workspaceId)
@@ -96,7 +95,6 @@ export const memberStore = {
       .execute()
   },
 
-  /** Members with a budget, and their workspace's managers. */
   async budgeted(db: Db): Promise<BudgetedMember[]> {
     const { rows } = await sql<BudgetedMember>`
       select m.id, m.account_id, w.id as workspace_id, w.name as workspace, a.name, m.spend_cap_nano, m.spend_cap_period,

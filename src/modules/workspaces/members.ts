@@ -103,7 +103,6 @@ export function checkManager({ me, workspace }: LockedWorkspace): void {
   checkWritable(place)
 }
 
-/** A member's limits on model calls. */
 type Limits = Pick<MemberRow, 'spend_cap_nano' | 'spend_cap_period' | 'keys' | 'allowed_models'>
 
 const limitsOf = ({ spend_cap_nano, spend_cap_period, keys, allowed_models }: Limits): Limits => ({

@@ -21,7 +21,6 @@ import { memberStore } from './member-store.ts'
 import { showWorkspace } from './show.ts'
 import { type CountedWorkspace, workspaceStore } from './store.ts'
 
-/** The maximum per account. */
 export const MOST_WORKSPACES = 1000
 
 const workspace = finder('workspace', async (ctx: Context, id) => (await workspaceStore.get(ctx.db, id)) ?? null)
@@ -183,7 +182,6 @@ function checkUnchanged({ unchangedSince }: Context, updatedAt: Date): void {
 const read = async (ctx: Context, id: Id): Promise<CountedWorkspace> =>
   (await workspaceStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Rejects accounts at the maximum number of workspaces. */
 export async function checkRoomFor(ctx: Context, accountId: Id): Promise<void> {
   if ((await memberStore.countOf(ctx.db, accountId)) >= MOST_WORKSPACES)
     refuse('limit_reached', {
@@ -213,7 +211,6 @@ export const joinAs = (
     created_by,
   })
 
-/** An invitation for a notification. */
 export async function invitationOf(
   db: Db,
   id: Id,
@@ -239,7 +236,6 @@ export async function invitationOf(
     : null
 }
 
-/** Revokes open invitations this account created in this time. Returns their number. */
 export async function revokeInvitationsOf(db: Db, accountId: Id, made: Span): Promise<number> {
   const rows = await invitationStore.revokeBy(db, accountId, made)
   const events = rows.map(({ id, workspace_id, role, status }) => ({

@@ -11,7 +11,6 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-/** Limits on spending and calls of a workspace or member. */
 export interface RulesTable {
   spend_cap_nano: Generated<Nano | null>
   spend_cap_period: Generated<Period>
@@ -84,7 +83,6 @@ export const workspaceStore = {
       .execute()
   },
 
-  /** The number of resources of each kind. */
   async contents(db: Db, id: Id): Promise<Record<string, number>> {
     const rows = await db
       .selectFrom('resources')
@@ -99,7 +97,6 @@ export const workspaceStore = {
     await db.deleteFrom('workspaces').where('id', '=', id).execute()
   },
 
-  /** Workspaces with a budget, and their managers. */
   async budgeted(
     db: Db,
   ): Promise<{ id: Id; name: string; spend_cap_nano: Nano; spend_cap_period: Period; managers: Id[] }[]> {

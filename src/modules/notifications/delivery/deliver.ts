@@ -54,7 +54,6 @@ export const notificationSchedules = (engine: Engine): Schedule[] => [
   every('notifications.caps', 30, () => watchCaps(engine)),
 ]
 
-/** Queues one job for all notifications of an account that are due at the same time. */
 export const wakeDelivery = (engine: Engine, db: Db, accountId: Id, due: Date): Promise<void> =>
   engine.jobs.add(
     { db },

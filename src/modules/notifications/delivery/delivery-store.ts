@@ -15,7 +15,6 @@ interface DeliveryTable {
   status: Generated<'waiting' | 'sent' | 'failed' | 'skipped'>
   due_at: Date
   error: string | null
-  /** The process sending it. */
   claimed_by: Id | null
   created_at: Generated<Date>
   updated_at: Generated<Date>
@@ -76,7 +75,6 @@ export const deliveryStore = {
     return rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   },
 
-  /** Releases claimed deliveries that weren't sent. */
   release: async (db: Db, ids: readonly Id[]): Promise<void> => {
     await sql`update notification_deliveries set claimed_by = null
       where id = any(${ids}::ulid[]) and status = 'waiting'`.execute(db)

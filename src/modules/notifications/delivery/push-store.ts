@@ -34,7 +34,6 @@ export interface PushKeys {
   auth: string
 }
 
-/** A push service's address for one browser, decrypted. */
 export interface Subscription {
   id: Id
   endpoint: string
@@ -47,7 +46,6 @@ export const openSubscription = (secrets: Secrets, { id, endpoint, keys }: PushR
   keys: JSON.parse(secrets.open(keys, id)) as PushKeys,
 })
 
-/** Encrypted columns of push subscriptions, for `resealAll`. */
 export const pushSecrets: readonly SealedColumns[] = [{ table: 'push_subscriptions', columns: ['endpoint', 'keys'] }]
 
 export const pushStore = {

@@ -1,4 +1,3 @@
-/** A person's preferences per notification type and channel. */
 import { type ColumnType, type Generated, type Selectable, sql } from 'kysely'
 import { type Db, nextTimeOf } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
@@ -43,7 +42,6 @@ export const preferences = {
   kept: (db: Db, accountId: Id): Promise<PreferenceRow[]> =>
     db.selectFrom('notification_preferences').selectAll().where('account_id', '=', accountId).orderBy('type').execute(),
 
-  /** The preferences of one type, on every channel. */
   of: async (db: Db, accountId: Id, type: string): Promise<Record<Channel, Preference>> => {
     const rows = await db
       .selectFrom('notification_preferences')
@@ -55,7 +53,6 @@ export const preferences = {
     return { in_app: on('in_app'), email: on('email'), push: on('push') }
   },
 
-  /** All types: defaults combined with stored preferences. */
   all(kept: readonly PreferenceRow[]): Preference[] {
     const names = [...new Set([...Object.keys(types), ...kept.map(({ type }) => type)])]
     return names.flatMap((type) =>

@@ -23,7 +23,6 @@ export function nextAt(clock: string, zone: string, after: Date): Date {
   return new Cron(`${minute} ${hour} * * *`, { timezone: zone }).nextRun(after)!
 }
 
-/** When a notification created at `at` may be sent. */
 export function dueAt(
   at: Date,
   {

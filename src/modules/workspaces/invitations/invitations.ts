@@ -22,7 +22,6 @@ import { checkRoomFor, joinAs } from '../service.ts'
 import { showInvitation, showMember, statusOf } from '../show.ts'
 
 const DAYS = 7
-/** Per workspace. */
 const MOST_OPEN = 1000
 
 export const invitationService = implement(invitations, {
