@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
  */
 const users: Record<string, [credential: string, party: string]> = {
   // An account, to a provider endpoint with its key.
-  'src/gateway/call/surface-call.ts': ['upstream.credential', 'this.payer.accountId'],
+  'src/gateway/call/surface-call.ts': ['upstream.credential', 'payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
   'src/gateway/call/embed.ts': ['credential', 'this.payer.accountId'],
   'src/gateway/media/wire.ts': ['upstream.credential', 'options.party'],
