@@ -74,6 +74,10 @@ export class ChunkMeter {
         break
       case 'error':
         return chunk.error
+      case 'start':
+      case 'tool_call_end':
+      case 'lost':
+        break
     }
     return this.#characters + this.#besides > MOST_CHARACTERS || this.#media > MOST_MEDIA
       ? { kind: 'garbage', message: 'The provider’s response is too long.' }

@@ -75,6 +75,9 @@ export function reachOf({ connection, lifecycle, kind, name, lifecycle_reason }:
         return { ready: false, why: `${name} is starting. This page updates when it is ready.` }
       case 'stopping':
         return { ready: false, why: `${name} is stopping.` }
+      case 'running':
+      case 'deleted':
+        break
     }
   return connection === 'never_connected'
     ? { ready: false, why: `${name} has never connected. Check it on the machine: uk computer status` }

@@ -86,6 +86,13 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
         if (may !== 'all' || targets.length === 0) return
         setSelection(without(files, targets))
         return void trash(targets)
+      // `change` handles these.
+      case 'all':
+      case 'go':
+      case 'mark':
+      case 'none':
+      case 'select':
+        break
     }
   }
   if (error && !data) return <Failure what="This folder" error={error} again={refetch} />

@@ -118,7 +118,11 @@ export function history(messages: ChatRequest['messages']): HistoryItem[] {
         const last = items.at(-1)
         if (last?.type === 'model') last.response.push(...parts)
         else items.push({ type: 'model', response: parts })
+        break
       }
+      // Results are part of their call.
+      case 'tool':
+        break
     }
   }
   // The engine continues the last model turn; after a tool result that is the turn with the call.
