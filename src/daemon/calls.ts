@@ -1,7 +1,6 @@
 import type { MuxOptions } from '#daemon-protocol/link.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
 
-/** Calls that run inside this process and end with it. */
 export class Calls {
   readonly answer: MuxOptions['answer']
   readonly #waiting = new Set<() => void>()

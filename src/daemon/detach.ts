@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { DaemonFault, makeFolder } from './state.ts'
 
-/** How long the command that started the daemon waits for the first link. */
 const LINKED_MS = 10_000
 
 /** Starts `uk computer run` without a terminal and waits until it is linked or exits. Returns the message to print. */

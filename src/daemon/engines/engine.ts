@@ -8,7 +8,6 @@ export type ModelRow = Output<'engine.models'>['models'][number]
 /** `auto`: llama.cpp uses a graphics card if it finds one. */
 export type Gpu = 'auto' | 'off'
 
-/** The default context of llama.cpp models, in tokens. */
 export const DEFAULT_CONTEXT = 8_192
 
 export interface Answer {

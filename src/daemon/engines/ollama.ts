@@ -127,7 +127,6 @@ export class OllamaEngine implements Engine {
     )
   }
 
-  /** Returns the context a model is served with, usually smaller than in training. */
   #contextOf(key: string, { trained, asks }: Omit<Facts, 'embeds'>, loadedWith: number | null): number {
     if (loadedWith !== null) this.#loadedWith.set(key, loadedWith)
     return Math.min(this.#loadedWith.get(key) ?? asks ?? this.#context, trained ?? Infinity)

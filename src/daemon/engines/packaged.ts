@@ -19,7 +19,6 @@ export interface PackagedOptions {
   words(socket: string, place: string): readonly string[]
 }
 
-/** Installs an engine on demand and runs it in a separate process. */
 export class PackagedEngine {
   readonly process: EngineProcess
   readonly #packages: Packages

@@ -150,7 +150,6 @@ export class EngineProcess implements AsyncDisposable {
   }
 }
 
-/** Throws `engine_not_ready` if the engine exits before answering. */
 const answerOf = (
   socketPath: string,
   path: string,

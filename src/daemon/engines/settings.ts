@@ -21,7 +21,6 @@ export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; ta
   ollama: { flag: 'ollama', takes: 'a URL' },
 }
 
-/** Ollama's settings from the environment, parsed as Ollama does. */
 export function engineSettings(env: Readonly<Record<string, string | undefined>>): Partial<EnginesOptions> {
   const context = Number(env.OLLAMA_CONTEXT_LENGTH)
   return { ollama: ollamaAt(env.OLLAMA_HOST), ...(context > 0 && { ollamaContext: context }) }

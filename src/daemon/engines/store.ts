@@ -23,7 +23,6 @@ interface Metadata {
 type StoredEngine = Exclude<ModelRow['engine'], 'ollama'>
 const ENDS: Readonly<Record<StoredEngine, string>> = { llama: '.gguf', sherpa: '.speech' }
 
-/** How long an interrupted download can be resumed. */
 const KEEP_PARTS_MS = 7 * 86_400_000
 
 /** `path`: a file for llama.cpp, a folder for sherpa-onnx. */

@@ -24,7 +24,6 @@ export async function stat(roots: Roots, { path: given }: Input<'fs.stat'>): Pro
   }
 }
 
-/** The entry of an allowed folder. Rethrows the refusal for any other. */
 async function rootAt(roots: Roots, path: Buffer, refused: unknown = null): Promise<Entry> {
   await using folder = await roots.openFolder(path).catch((error: unknown) => Promise.reject(refused ?? error))
   if (refused !== null && !(await roots.isRoot(folder.path))) throw refused

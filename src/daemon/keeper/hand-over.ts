@@ -70,7 +70,6 @@ interface ExecState {
 export interface State {
   keeper_id: string
   generation: number
-  /** The pid of the helper that holds the pipes. */
   helper: number | null
   terminals: TerminalState[]
   execs: ExecState[]
@@ -241,7 +240,6 @@ function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<Exec
     stdin.resume(Buffer.from(rest), finished)
     return stdin
   } catch {
-    // The command closed its stdin or has ended.
     return null
   }
 }

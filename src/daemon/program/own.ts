@@ -20,7 +20,6 @@ export const ownCommand: readonly string[] = bundled
   ? [process.execPath, ...FLAGS, here]
   : [process.execPath, ...process.execArgv, process.argv[1]!]
 
-/** The same for a service, which starts the current version. */
 export const lastingCommand: readonly string[] =
   ownVersion === null ? ownCommand : [join(ownVersion.place, 'node'), ...FLAGS, currentFile(ownVersion.place)]
 

@@ -30,7 +30,6 @@ export async function checkPlace(place: string, folder: string, server: string):
     )
 }
 
-/** Like `checkPlace`, and records that this daemon runs from the place. */
 export async function claimPlace(place: string, folder: string, server: string): Promise<void> {
   const claims = join(place, 'daemons')
   await mkdir(claims, { recursive: true, mode: 0o700 })

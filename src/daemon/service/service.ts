@@ -38,7 +38,6 @@ export async function runCommand(program: string, ...args: string[]): Promise<Co
   }
 }
 
-/** Like `runCommand`, but throws if the program fails. */
 export async function runOrFail(program: string, ...args: string[]): Promise<void> {
   const { ok, output } = await runCommand(program, ...args)
   if (!ok) throw new DaemonFault('failure', `\`${[program, ...args].join(' ')}\` failed: ${output}`, WITHOUT)

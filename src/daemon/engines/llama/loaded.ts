@@ -44,7 +44,6 @@ export class LoadedModels {
     return [...this.#models.keys()].map((path) => ({ path, context: this.#ready.get(path)?.context ?? null }))
   }
 
-  /** Runs `work` with a conversation slot of a model; waits while all are in use. */
   async withSequence<T>(
     path: string,
     signal: AbortSignal,

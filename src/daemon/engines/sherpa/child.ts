@@ -26,7 +26,6 @@ const MOST_SECONDS = 30
 const MOST_MODELS = 2
 /** The engine frees memory only when its process exits. */
 const IDLE_MS = 5 * 60_000
-/** sherpa-onnx's setting for all kinds. */
 const FEATURES = { sampleRate: 16_000, featureDim: 80 }
 
 export async function runSherpa([socket, folder]: readonly string[]): Promise<void> {

@@ -1,4 +1,3 @@
-/** Combines recognized tokens into words. Pure. */
 import type { Recognized } from './binding.ts'
 
 export interface Word {

@@ -28,8 +28,8 @@ export async function takeTurn(part: string, stream: Stream, signal: AbortSignal
 }
 
 /**
- * Reserves an upload for removal after a stopped writer has finished. Rejected while a writer is active, because it
- * may have permission.
+ * Reserves an upload for removal once a stopped writer has finished. Rejected while a writer is active, since that
+ * one may still have permission.
  */
 export async function takeTurnToDrop(part: string): Promise<Disposable> {
   for (let before = writers.get(part); before !== undefined; before = writers.get(part)) {

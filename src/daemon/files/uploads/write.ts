@@ -95,7 +95,6 @@ interface Place {
   parts: Parts
 }
 
-/** Receives bytes into the partial file and prepares a complete one for its target. Returns its size. */
 async function fill(
   part: Buffer,
   { folder, name, place, parts }: Place,

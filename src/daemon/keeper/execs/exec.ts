@@ -132,7 +132,6 @@ export class Exec {
     void endTree(this.parts.trace)
   }
 
-  /** Reads the remaining output and stops leftover processes. */
   async #drain(sweep: Sweep): Promise<void> {
     const { trace, stdout, stderr } = this.parts
     stdout.unlimited()

@@ -25,7 +25,6 @@ export class Execs {
   readonly pipes: Pipes
   readonly sweep = new Sweep()
   readonly #gives: Gives | undefined
-  /** Running commands, and ended ones whose output is kept. */
   readonly #byKey = new Map<string, Promise<Exec>>()
   readonly #started = new Set<Exec>()
   readonly #finished = new Set<{ key: string; exec: Exec; at: number }>()
@@ -95,7 +94,6 @@ export class Execs {
     return { found: true }
   }
 
-  /** Running commands and those with kept output, for a hand-over. */
   all(): Exec[] {
     return [...this.#started]
   }

@@ -11,12 +11,10 @@ const PART = 65_536
 
 export class Output {
   readonly ring: Ring
-  /** The highest offset read by a caller. */
   #readUpTo: number
   #socket: net.Socket | null
   #limit = UNREAD
   #waiting: (() => void)[] = []
-  /** Resolves when every process has closed the output. */
   readonly ended: Promise<void>
 
   /** `descriptor` is null if it was closed before. */

@@ -75,7 +75,6 @@ export class Stdin {
     return this.#writer.stop()
   }
 
-  /** Continues with bytes left over by another keeper. */
   resume(rest: Buffer, finished: boolean): void {
     this.#writer.write(rest)
     if (finished) this.finish()

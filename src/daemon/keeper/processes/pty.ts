@@ -52,7 +52,6 @@ export async function openPty(launch: Launch, cols: number, rows: number, addonP
   }
 }
 
-/** A terminal whose program was started by the previous program in this process. */
 export function adoptPty(master: number, child: Child, addonPath?: string): Pty {
   hideFromChildren(master)
   return attach(loadAddon(addonPath), child, master, null)

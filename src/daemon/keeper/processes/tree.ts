@@ -33,7 +33,6 @@ export async function endTree(trace: Trace, soft: NodeJS.Signals = 'SIGTERM'): P
   }
 }
 
-/** Signals the processes and returns how many were reached. */
 export function signalTree(trace: Trace, signal: NodeJS.Signals): number {
   const processes = treeOf([trace])
   for (const { pid, started } of processes) if (pid < 0 || isAlive(pid, started)) send(pid, signal)

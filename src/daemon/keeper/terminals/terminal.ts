@@ -55,7 +55,6 @@ export class Terminal {
   /** Resolves when all output is on the screen and the end is known. */
   settled: Promise<void> = Promise.resolve()
   ending: Ending = { exit_code: null, signal: null }
-  /** Called when there is something new to store. */
   onChange: () => void = () => {}
 
   constructor(facts: Facts, log: TerminalLog) {
@@ -131,7 +130,6 @@ export class Terminal {
     }
   }
 
-  /** Attaches a program. `screen` shows its output so far. */
   run(pty: Pty, screen: Screen): void {
     const { stream } = pty
     stream.on('data', (bytes: Buffer) => {
@@ -154,7 +152,6 @@ export class Terminal {
     return { at: screen.at, bytes: screen.snapshot() }
   }
 
-  /** Like `snapshot`, after all output so far is parsed. */
   async wholeSnapshot(): Promise<Snapshot> {
     await this.#live?.screen.parsed()
     return this.snapshot()

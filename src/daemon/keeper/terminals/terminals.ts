@@ -133,7 +133,6 @@ export class Terminals {
     }
   }
 
-  /** Runs until the terminal ends or the viewer disconnects. */
   async attach(
     { terminal_id, viewer, from }: Input<'terminal.attach'>,
     stream: Stream,
