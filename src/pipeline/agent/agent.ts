@@ -139,6 +139,8 @@ class KeyAgent implements AdmittedAgent {
   readonly signal: AbortSignal
   readonly #parts: AgentParts
   readonly #message: AgentMessage
+  /** A field, so that it can be passed without its object. */
+  readonly nextPiece = (): Promise<void> => nextPiece(this.#message.principal.accountId)
 
   constructor(parts: AgentParts, message: AgentMessage) {
     this.#parts = parts
@@ -147,10 +149,6 @@ class KeyAgent implements AdmittedAgent {
     this.origin = parts.engine.config.publicUrl ?? `http://${message.request.headers.host}`
     this.body = message.body
     this.signal = message.life.leaveSignal
-  }
-
-  nextPiece(): Promise<void> {
-    return nextPiece(this.#message.principal.accountId)
   }
 
   may(scope: Scope | null): boolean {
