@@ -15,7 +15,7 @@ const users: Record<string, [credential: string, party: string]> = {
   'src/gateway/call/surface-call.ts': ['upstream.credential', 'payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
   'src/gateway/call/embed.ts': ['credential', 'this.payer.accountId'],
-  'src/gateway/media/wire.ts': ['upstream.credential', 'options.party'],
+  'src/gateway/media/wire.ts': ['upstream.credential', 'this.#options.party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
   // The endpoint: its model list, test, or token.
   'src/modules/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
