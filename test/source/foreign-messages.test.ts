@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** Places that read any error's message, and where it goes. */
 const knownMessages: Readonly<Record<string, string>> = {
-  'src/app.ts': 'the administrator who starts the server',
+  'src/open-services.ts': 'the administrator who starts the server',
   'src/infra/start-refused.ts': 'the administrator who starts the server',
   'src/infra/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
   'src/infra/pictures/child.ts': 'the debug log',
@@ -29,7 +29,7 @@ test('messages of unknown errors are read only where no caller sees them', () =>
   const readers = globSync('src/{modules,pipeline,gateway,authz,core,infra,interfaces/{mcp,docs,openapi}}/**/*.ts', {
     cwd: root,
   })
-    .concat('src/app.ts', globSync('packages/*/src/**/*.ts', { cwd: root }))
+    .concat('src/open-services.ts', globSync('packages/*/src/**/*.ts', { cwd: root }))
     .filter((path) => !/\.(test|long)\.ts$/.test(path))
     .filter((path) => {
       const source = readFileSync(join(root, path), 'utf8')
