@@ -59,7 +59,7 @@ export async function print(printing: Printing): Promise<number> {
   else await printData(printing, json)
   const secret = isPlain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
   if (secret !== null) terminal.err(`\n${secret}`)
-  return finish(printing, (json.data ?? {}) as Progress)
+  return finish(printing, json.data ?? {})
 }
 
 type FirstModelPage = Printing & { call: SendCall }
