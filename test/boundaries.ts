@@ -26,8 +26,8 @@ const APP = ['../web/src/{ui,shared}/**', 'core/**', 'interfaces/{client,schemas
 
 export const ROOMS: readonly Room[] = [
   {
-    files: '{app,main,health,slim-image,reset-password}.ts',
-    is: '`app.ts` is the only composition root: it builds everything, holds every handle, and shuts down in reverse order. The others are the programs and the health check',
+    files: '{app,create-engine,open-services,main,health,slim-image,reset-password}.ts',
+    is: '`app.ts` is the only composition root: with `open-services.ts` and `create-engine.ts` it builds everything, holds every handle, and shuts down in reverse order. The others are the programs and the health check',
     may: ['**', '../packages/**'],
   },
   {

@@ -18,7 +18,7 @@ const checks: [string, string[]][] = [
   ['lint', ['node_modules/oxlint/bin/oxlint', '--type-aware', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
   ['format', ['node_modules/oxfmt/bin/oxfmt', '--check', 'src', 'test', 'bench', 'tools', 'web', 'packages']],
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
-  ['wording', ['--disable-warning=ExperimentalWarning', 'test/wording/wording.ts']],
+  ['wording', ['test/wording/wording.ts']],
 ]
 
 const results = await Promise.all(

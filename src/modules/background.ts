@@ -1,7 +1,8 @@
 /** Background work of the modules: jobs by name, housekeeping, operations and event consumers. */
 import type { Engine } from '#infra/context.ts'
 import type { Consumer } from '#infra/outbox/deliveries.ts'
-import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import { sweepBlobs } from '#infra/blobs/sweep.ts'
 import { resealAll } from '#infra/reseal.ts'
 import { emptyTrash } from '#authz/lifecycle.ts'

@@ -41,7 +41,7 @@ const hostFolder = (): string => openHost(database.dataDir).folder
 let program: Program
 let alice: Caller
 let cookie = ''
-const { make, ids: createdIds, waitForEnd: waitForEnd, exec, load: load, settles } = cloudsOf(() => alice)
+const { make, ids: createdIds, waitForEnd, exec, load, settles } = cloudsOf(() => alice)
 
 async function start(): Promise<void> {
   program = startProgram(environment)

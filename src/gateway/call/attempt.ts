@@ -5,11 +5,11 @@ import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
 import type { Usage } from '#core/usage.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
-import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
+import type { AnswerInProgress, Reading } from '../model/in-progress.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
-import type { CallHandler } from './handler.ts'
+import type { CallHandler, HandledAttempt } from './handler.ts'
 import { Metering } from './money/metering.ts'
 import { billedUsage } from './money/settle.ts'
 
@@ -30,7 +30,7 @@ export const WITHDRAWN: UpstreamFault = {
 /**
  * Reserves money, sends the request to one candidate, and reports the result to health, cache affinity, and the ledger.
  */
-export class Attempt implements AttemptListener {
+export class Attempt implements HandledAttempt {
   readonly id: Id
   readonly candidate: Candidate
   readonly translated: TranslatedRequest | null

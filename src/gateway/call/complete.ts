@@ -15,8 +15,7 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { type Candidate, newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import { type TranslatedRequest, isTranslatable, translateFor } from '../translation/translate.ts'
-import type { Attempt } from './attempt.ts'
-import type { CallMoney, CallRelay, CallRequest } from './handler.ts'
+import type { CallMoney, CallRelay, CallRequest, HandledAttempt } from './handler.ts'
 import { Call } from './call.ts'
 import { callerOf } from '../request/caller.ts'
 import { IteratedAnswer } from './iterated-answer.ts'
@@ -98,7 +97,7 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
   readonly #begun = Promise.withResolvers<IteratedAnswer>()
   #answer: IteratedAnswer | null = null
   #watch: Disposable | null = null
-  #shown: Attempt | null = null
+  #shown: HandledAttempt | null = null
 
   constructor(
     gateway: Gateway,
@@ -211,11 +210,11 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     return translateFor(this.#canonical, offer)
   }
 
-  inputBound({ translated: translation, offer }: Pick<Attempt, 'translated' | 'offer'>): number {
+  inputBound({ translated: translation, offer }: Pick<HandledAttempt, 'translated' | 'offer'>): number {
     return inputBound(translation!.body, this.payer, offer.contextLength)
   }
 
-  worstCase({ offer }: Pick<Attempt, 'offer'>, inputTokens: number): WorstCase {
+  worstCase({ offer }: Pick<HandledAttempt, 'offer'>, inputTokens: number): WorstCase {
     const { max_output_tokens: most, n = 1 } = this.#canonical
     return {
       inputTokens,
@@ -229,11 +228,11 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     return guessInput(this.#canonical)
   }
 
-  lossesOf({ translated: translation }: Attempt): readonly Loss[] {
+  lossesOf({ translated: translation }: HandledAttempt): readonly Loss[] {
     return translation!.losses
   }
 
-  send(attempt: Attempt, limit: number | null): void {
+  send(attempt: HandledAttempt, limit: number | null): void {
     const { outbound, engine, directory } = this.gateway
     const answer = new IteratedAnswer(attempt, this.#canonical, isSimulated(attempt.offer), !this.streaming)
     this.#answer = answer
@@ -247,7 +246,7 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     })
   }
 
-  begin(attempt: Attempt): void {
+  begin(attempt: HandledAttempt): void {
     this.#shown = attempt
     this.#begun.resolve(this.#answer!)
   }

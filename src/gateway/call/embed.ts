@@ -18,8 +18,7 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 import { newSeed } from '../routing/router.ts'
 import { embeddingWireOf } from '../wire/embeddings.ts'
 import { fault, readFault } from '../wire/faults/faults.ts'
-import type { Attempt } from './attempt.ts'
-import type { CallMoney, CallRelay, CallRequest } from './handler.ts'
+import type { CallMoney, CallRelay, CallRequest, HandledAttempt } from './handler.ts'
 import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
@@ -122,7 +121,7 @@ class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgre
     return this.#bytes
   }
 
-  worstCase(_: Attempt, inputTokens: number): WorstCase {
+  worstCase(_: HandledAttempt, inputTokens: number): WorstCase {
     return { inputTokens, maxTokens: 0, n: 1 }
   }
 
@@ -134,7 +133,7 @@ class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgre
     return []
   }
 
-  send(attempt: Attempt): void {
+  send(attempt: HandledAttempt): void {
     attempt.sent(this)
     this.#ask(attempt.offer)
       .catch((error: unknown) => {
@@ -162,7 +161,7 @@ class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgre
 
   begin(): void {}
 
-  ended({ offer }: Attempt): void {
+  ended({ offer }: HandledAttempt): void {
     this.#answered.resolve({ model: offer.slug, vectors: this.#vectors })
   }
 

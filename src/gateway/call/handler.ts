@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
+import type { Usage } from '#core/usage.ts'
 import type { Loss, UpstreamFault } from '../model/canonical-request.ts'
-import type { Reading } from '../model/in-progress.ts'
+import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import type { Offer } from '../model/offer.ts'
 import type { Gateway } from '../request/gateway.ts'
 import type { Asker } from '../request/logged.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
-import type { Attempt } from './attempt.ts'
 import type { WorstCase } from './money/metering.ts'
 
 /** What differs between callers. `Call` and `Attempt` implement the rest of a call's life cycle. */
@@ -15,6 +16,18 @@ export interface CallHandler {
   readonly request: CallRequest
   readonly money: CallMoney
   readonly relay: CallRelay
+}
+
+/** An attempt, as its handler sees it. The relay reports the outcome to it. */
+export interface HandledAttempt extends AttemptListener {
+  readonly id: Id
+  readonly candidate: Candidate
+  readonly offer: Offer
+  readonly translated: TranslatedRequest | null
+  readonly over: boolean
+  readonly settled: { usage: Usage; cost: Nano | null } | null
+  sent(answer: AnswerInProgress): void
+  leave(): Nano | null
 }
 
 export interface CallRequest extends Asker {
@@ -32,28 +45,28 @@ export interface CallRequest extends Asker {
 
 /** What an attempt may cost, and what it cost if the provider doesn't report it. */
 export interface CallMoney {
-  inputBound(attempt: Attempt): number
+  inputBound(attempt: HandledAttempt): number
   /** A rougher bound that is cheaper to compute. */
-  roughInputBound?(attempt: Attempt): number | null
-  worstCase(attempt: Attempt, inputTokens: number): WorstCase
+  roughInputBound?(attempt: HandledAttempt): number | null
+  worstCase(attempt: HandledAttempt, inputTokens: number): WorstCase
   guessInput(): number
 }
 
 /** Sends attempts to their providers, and the answer to the caller. */
 export interface CallRelay {
   /** `limit`: the output tokens covered by the reservation. */
-  send(attempt: Attempt, limit: number | null): void
+  send(attempt: HandledAttempt, limit: number | null): void
   /** Fields that didn't reach the provider, by the client's names. */
-  lossesOf(attempt: Attempt): readonly Loss[]
+  lossesOf(attempt: HandledAttempt): readonly Loss[]
   begin(
-    attempt: Attempt,
+    attempt: HandledAttempt,
     losses: readonly Loss[],
     contentType: string,
     length: number | null,
     provider: IncomingHttpHeaders,
   ): void
-  ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
-  hedgeLost?(attempt: Attempt, cost: Nano | null): void
+  ended(attempt: HandledAttempt, reading: Reading, fault: UpstreamFault | null): void
+  hedgeLost?(attempt: HandledAttempt, cost: Nano | null): void
   /** The endpoint was withdrawn after its answer had started. Absent: the relay watches for it itself. */
   withdrawn?(): void
   /** True: the call can do without an answer after this fault. */

@@ -28,11 +28,10 @@ import { StreamPulse } from '../request/stream-pulse.ts'
 import { lossesHeader } from '../translation/losses-header.ts'
 import { type TranslatedRequest, countFor } from '../translation/translate.ts'
 import { TranslatedResponse, type Writer } from '../translation/translated-response.ts'
-import type { Attempt } from './attempt.ts'
 import { Call } from './call.ts'
-import type { CallMoney, CallRelay } from './handler.ts'
+import type { CallMoney, CallRelay, HandledAttempt } from './handler.ts'
 import type { ModelRequest } from './model-request.ts'
-import { ClientCallMoney } from './money/worst-case.ts'
+import { ClientCallMoney } from './client-money.ts'
 
 const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'image/png', data: '' } }
 const NOTHING_LOST = (): null => null
@@ -46,7 +45,7 @@ export class SurfaceCall implements CallRelay {
   readonly #call: Call
   #pulse: StreamPulse | null = null
   /** The pass-through of each of two racing attempts; the second field is the one the client reads. */
-  readonly #passthroughs = new WeakMap<Attempt, TextPassthrough | BinaryPassthrough>()
+  readonly #passthroughs = new WeakMap<HandledAttempt, TextPassthrough | BinaryPassthrough>()
   #passthrough: TextPassthrough | BinaryPassthrough | null = null
   #answer: TranslatedResponse | null = null
 
@@ -79,7 +78,7 @@ export class SurfaceCall implements CallRelay {
     })
   }
 
-  lossesOf({ offer, translated: translation }: Attempt): readonly Loss[] {
+  lossesOf({ offer, translated: translation }: HandledAttempt): readonly Loss[] {
     const requestLosses = this.#modelRequest.lossesTo(offer, translation)
     const answerLosses = translation === null ? [] : [...this.#pictureLoss(offer), ...(this.#answer?.lost ?? [])]
     return answerLosses.length === 0 ? requestLosses : [...new Set([...requestLosses, ...answerLosses])]
@@ -93,13 +92,13 @@ export class SurfaceCall implements CallRelay {
     return loss ? [loss] : []
   }
 
-  send(attempt: Attempt, limit: number | null): void {
+  send(attempt: HandledAttempt, limit: number | null): void {
     if (attempt.translated === null) this.#pass(attempt, limit)
     else if (this.#modelRequest.metered) this.#translate(attempt, attempt.translated, limit)
     else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.#money.guessInput()))
   }
 
-  #pass(attempt: Attempt, limit: number | null): void {
+  #pass(attempt: HandledAttempt, limit: number | null): void {
     const { request } = this
     const modelRequest = this.#modelRequest
     const { format, streaming, payer, gateway } = modelRequest
@@ -139,7 +138,7 @@ export class SurfaceCall implements CallRelay {
     return headers.with(headers.indexOf('content-type') + 1, clientHeaders['content-type']!)
   }
 
-  #redraftFor(attempt: Attempt): Redraft | null {
+  #redraftFor(attempt: HandledAttempt): Redraft | null {
     const { surface } = this.request
     const { format, body, usageEdit } = this.#modelRequest
     const redrafts = [
@@ -152,7 +151,7 @@ export class SurfaceCall implements CallRelay {
     return redrafts.length === 0 ? null : inTurn(redrafts)
   }
 
-  #translate(attempt: Attempt, translated: TranslatedRequest, limit: number | null): void {
+  #translate(attempt: HandledAttempt, translated: TranslatedRequest, limit: number | null): void {
     const { request } = this
     const { body, translation, gateway, payer, streaming } = this.#modelRequest
     const { surface, response } = request
@@ -192,12 +191,12 @@ export class SurfaceCall implements CallRelay {
     return true
   }
 
-  #about({ id, candidate }: Attempt): AnswerAbout {
+  #about({ id, candidate }: HandledAttempt): AnswerAbout {
     return this.#modelRequest.about(id, candidate)
   }
 
   begin(
-    attempt: Attempt,
+    attempt: HandledAttempt,
     losses: readonly Loss[],
     contentType: string,
     length: number | null,
@@ -229,7 +228,7 @@ export class SurfaceCall implements CallRelay {
     if (this.#modelRequest.answersEvents) request.watchRights(endpoint)
   }
 
-  hedgeLost({ offer }: Attempt, cost: Nano | null): void {
+  hedgeLost({ offer }: HandledAttempt, cost: Nano | null): void {
     const costComment = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
     this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${costComment}`)
   }
@@ -239,7 +238,7 @@ export class SurfaceCall implements CallRelay {
     this.request.response.destroy()
   }
 
-  ended(attempt: Attempt, reading: Reading, why: UpstreamFault | null): void {
+  ended(attempt: HandledAttempt, reading: Reading, why: UpstreamFault | null): void {
     const { request } = this
     const { surface, response } = request
     this.#quiet()
@@ -272,7 +271,7 @@ export class SurfaceCall implements CallRelay {
     else request.fail(failure, headers)
   }
 
-  #frame(attempt: Attempt, failure: unknown): string {
+  #frame(attempt: HandledAttempt, failure: unknown): string {
     return this.request.surface.stream(this.#about(attempt), false, this.request.id).fail(failure)
   }
 

@@ -8,7 +8,7 @@ import { createPool } from '../postgres/pool.ts'
 import { KEEP_ALIVE, dropSilentConnections } from '../postgres/silent.ts'
 import type { ServerProcess } from '../processes/processes.ts'
 import { type ActiveRunner, type RunnerParts, STOP_MS, forceUnlock, loggerFor, startRunner } from './runner.ts'
-import { bringNear, scheduleFirstRuns, unlockDeadWorkers } from './schedules.ts'
+import { type Schedule, bringNear, every, scheduleFirstRuns, unlockDeadWorkers } from './schedules.ts'
 
 export interface AddOptions {
   runAt?: Date
@@ -29,13 +29,6 @@ export type JobHandler = (
   payload: never,
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
 ) => Promise<void>
-
-export interface Schedule {
-  name: string
-  seconds: number
-  run(job: { signal: AbortSignal }): Promise<void>
-}
-export const every = (name: string, seconds: number, work: Schedule['run']): Schedule => ({ name, seconds, run: work })
 
 export interface JobRunner extends Jobs {
   /**

@@ -1,5 +1,11 @@
 import type pg from 'pg'
-import type { Schedule } from './jobs.ts'
+
+export interface Schedule {
+  name: string
+  seconds: number
+  run(job: { signal: AbortSignal }): Promise<void>
+}
+export const every = (name: string, seconds: number, work: Schedule['run']): Schedule => ({ name, seconds, run: work })
 
 const FIRST_SECONDS = 60
 

@@ -1,6 +1,6 @@
 import { writeAudit } from '#authz/audit.ts'
 import { type Context, implement } from '#infra/context.ts'
-import { every } from '#infra/jobs/jobs.ts'
+import { every } from '#infra/jobs/schedules.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import { retainRightsChanges, rightsChanged } from '#authz/rights.ts'
 import { refuse } from '#core/errors.ts'

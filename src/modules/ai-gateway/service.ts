@@ -24,7 +24,8 @@ import { administers, isInstanceAdmin, ownerFor, reachesWholeAccount } from './e
 import { checkHasKey, hasKey, presetOf, presets, whyKeyless } from './endpoints/presets.ts'
 import { previewRoute } from './preview.ts'
 import { sealHeaders, sealKey, whyUnreadable } from './endpoints/sealing.ts'
-import { showEndpoint, showPreset, showProvider } from './show.ts'
+import { listProviders } from './list-providers.ts'
+import { showEndpoint, showPreset } from './show.ts'
 import { getRequest, listRequests } from './requests/requests.ts'
 import { exportUsage } from './usage/export.ts'
 import { gatewayUsage } from './usage/report.ts'
@@ -56,43 +57,7 @@ export interface GatewayHandles extends HasEndpoints, Pick<GatewayFaces, 'previe
 export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   aiGateway,
   {
-    async providers(ctx, { cursor, limit }) {
-      const { endpoints } = ctx.engine
-      const { principal } = ctx
-      const all = [
-        ...(await endpoints.models(principal)),
-        ...(await endpoints.mediaModels(principal)),
-        ...(await endpoints.failingModels(principal)),
-      ]
-      const byEndpoint = Map.groupBy(all, ({ endpoint }) => endpoint.id)
-      const sources = (await ctx.engine.endpoints.sources(ctx.principal))
-        // Undiscovered local engines are hidden.
-        .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
-      const standings = await ctx.engine.endpoints.standings(sources)
-      const providerList = sources
-        .map((source, i) =>
-          showProvider(
-            source,
-            byEndpoint.get(source.endpoint.id) ?? [],
-            standings[i]!,
-            { administersInstance: isInstanceAdmin(ctx), administers: administers(ctx, source.ownerId) },
-            ctx.engine.providerHealth,
-          ),
-        )
-        .toSorted((a, b) => compare(keyOf(a), keyOf(b)))
-      const after = positionOf('providers', ctx.principal.accountId, cursor)?.[0]
-      const remaining =
-        after === undefined
-          ? providerList
-          : providerList.filter((provider) => compare(keyOf(provider), String(after)) > 0)
-      return pageOf(
-        remaining.slice(0, limit + 1),
-        limit,
-        (last) => cursorOf('providers', ctx.principal.accountId, [keyOf(last)]),
-        (row) => row,
-      )
-    },
-
+    providers: (ctx, query) => listProviders(ctx, query),
     async usage(ctx, query) {
       const { id, created_at } = await callersAccount(ctx)
       return { id, created_at: iso(created_at), ...(await gatewayUsage(ctx, query)) }
@@ -349,6 +314,3 @@ async function change(
   await ctx.engine.endpoints.refresh()
   return row
 }
-
-const keyOf = ({ slug, id }: { slug: string; id: Id }): string => `${slug} ${id}`
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,6 +1,6 @@
 import { checkLive } from '#authz/live.ts'
 import type { Context, Engine } from '#infra/context.ts'
-import { type Schedule as Job, every } from '#infra/jobs/jobs.ts'
+import { type Schedule as Job, every } from '#infra/jobs/schedules.ts'
 import { lifecycleOf } from '#authz/lifecycle.ts'
 import { writeAudit } from '#authz/audit.ts'
 import { insertResource, lockResource, updateResource, visibleWorkspaces } from '#authz/resources.ts'

@@ -1,7 +1,7 @@
 import type { Context } from '#infra/context.ts'
 import type { CallerSocket } from '#infra/caller-socket.ts'
 import type { Db } from '#infra/postgres/client.ts'
-import { every } from '#infra/jobs/jobs.ts'
+import { every } from '#infra/jobs/schedules.ts'
 import { visibleWorkspaces } from '#authz/resources.ts'
 import { finder } from '#core/context.ts'
 import { refuse } from '#core/errors.ts'

@@ -1,7 +1,7 @@
 import { basename } from 'node:path/posix'
 import type { Context, Engine } from '#infra/context.ts'
 import { type Bytes, isStored } from '#core/answers.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import { type Status, visibleWorkspaces } from '#authz/resources.ts'
 import { refuse } from '#core/errors.ts'
 import { implementWith } from '#core/implement.ts'

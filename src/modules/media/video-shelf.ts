@@ -1,6 +1,6 @@
 import { type ReadableFile, readableFile } from '#modules/drive/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import type { ShelvedVideo, VideoShelf } from '#gateway/request/video-shelf.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'

@@ -94,9 +94,6 @@ const EmailConfirmation = z
   .object({ id: idOut, created_at: time, email: z.string(), verified: z.boolean() })
   .meta({ id: 'EmailConfirmation' })
 
-const reading = 'notification:read'
-const writing = 'notification:write'
-
 export const notifications = area(
   'notifications',
   { title: 'Notifications', summary: 'Notifications, and how they’re delivered: in the app, by email, or by push.' },

@@ -1,6 +1,6 @@
 import type { Context, Engine } from '#infra/context.ts'
 import type { Db } from '#infra/postgres/client.ts'
-import { every } from '#infra/jobs/jobs.ts'
+import { every } from '#infra/jobs/schedules.ts'
 import { sharedPlace, sharedThings } from '#authz/shares.ts'
 import { finder } from '#core/context.ts'
 import type { Bytes } from '#core/answers.ts'

@@ -1,7 +1,7 @@
 import { checkLive } from '#authz/live.ts'
 import { writeAudit } from '#authz/audit.ts'
 import { type Context, type Engine, implement } from '#infra/context.ts'
-import { every } from '#infra/jobs/jobs.ts'
+import { every } from '#infra/jobs/schedules.ts'
 import { checkGivenUrl } from '#infra/outbound/given-url.ts'
 import { newWebhookSecret } from '#core/text/standard-webhooks.ts'
 import { finder } from '#core/context.ts'

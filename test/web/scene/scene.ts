@@ -6,7 +6,7 @@ import { startOpenAI } from '../../vendors/openai/openai.ts'
 /** Settings that allow providers on this machine. */
 export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }
 
-type Vendor = Awaited<ReturnType<typeof startOpenAI>> | Awaited<ReturnType<typeof startAnthropic>>
+type Vendor = Awaited<ReturnType<typeof startOpenAI>>
 
 export interface Scene {
   aki: Person

@@ -1,7 +1,5 @@
-import type { Payer } from '#infra/ledger/ledger.ts'
 import { refuse } from '#core/errors.ts'
 import { type Body, refuseTwice } from '../../model/body.ts'
-import { guessInput } from '../../model/cost/weigh.ts'
 import type { Offer } from '../../model/offer.ts'
 import type { PassthroughFormat } from '../../passthrough/formats/format.ts'
 import type { Candidate } from '../../routing/router.ts'
@@ -9,43 +7,13 @@ import { isSimulated } from '../../sim/offers.ts'
 import type { TranslatedRequest } from '../../translation/translate.ts'
 import { raisedLimit } from '../../wire/shared/least-output.ts'
 import { countNames, uncountedIn } from './cost-names.ts'
-import type { Attempt } from '../attempt.ts'
-import type { CallMoney } from '../handler.ts'
-import { type WorstCase, inputBound, roughInputBound } from './metering.ts'
+import type { WorstCase } from './metering.ts'
 import { guardPrice } from './price-guard.ts'
 
-interface ClientRequest {
-  readonly payer: Payer
+export interface ClientRequest {
   readonly body: Body
   readonly format: PassthroughFormat
   bodyFor(offer: Offer): Body
-}
-
-export class ClientCallMoney implements CallMoney {
-  readonly #request: ClientRequest
-
-  constructor(request: ClientRequest) {
-    this.#request = request
-  }
-
-  /** The sent body determines the cost: a translation may be longer than the client's. */
-  inputBound({ translated: translation, offer }: Attempt): number {
-    const { body, payer } = this.#request
-    return inputBound(translation?.body ?? body.json, payer, offer.contextLength)
-  }
-
-  roughInputBound({ translated: translation }: Attempt): number | null {
-    const { body, payer } = this.#request
-    return translation === null ? roughInputBound(body, payer) : null
-  }
-
-  worstCase({ translated: translation, candidate }: Attempt, inputTokens: number): WorstCase {
-    return worstCaseOf(this.#request, candidate, translation, inputTokens)
-  }
-
-  guessInput(): number {
-    return guessInput(this.#request.body.json)
-  }
 }
 
 /** Limit of counted answers: more than any provider generates, and expensive enough. */
@@ -60,7 +28,7 @@ function answersIn(body: Body): number {
 }
 
 /** Refuses ambiguous fields, and fields that cost more than the model's price. */
-function worstCaseOf(
+export function worstCaseOf(
   request: ClientRequest,
   { offer, variant }: Candidate,
   translation: TranslatedRequest | null,

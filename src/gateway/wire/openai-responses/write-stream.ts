@@ -218,7 +218,8 @@ export class StreamWriter extends EventWriter {
     return (this.#written[index] = JSON.stringify(item))
   }
 
-  #last(type: string, { output: _, ...response }: Json): string {
+  #last(type: string, ending: Json): string {
+    const response = { ...ending, output: undefined }
     const head = JSON.stringify({ type, sequence_number: this.#number++, response }).slice(0, -2)
     return event(type, `${head},"output":[${this.#written.join()}]}}`)
   }

@@ -1,5 +1,5 @@
 import type { Engine } from '#infra/context.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import type { Log } from '#infra/log.ts'
 import type { Outbound } from '#packages/http-client/outbound.ts'
 import type { Postgres } from '#infra/postgres/client.ts'

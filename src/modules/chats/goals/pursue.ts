@@ -1,7 +1,8 @@
 /** The goal loop: turn, evaluation, next turn. Each step is saved before the next, so another process can continue. */
 import type { Context, Engine } from '#infra/context.ts'
 import type { Consumer } from '#infra/outbox/deliveries.ts'
-import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import { writeOutbox } from '#infra/outbox/outbox.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { forgetOperationsOf } from '#modules/operations/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import { writeOutbox } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import { lockResource } from '#authz/resources.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Engine } from '#infra/context.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import type { Db } from '#infra/postgres/client.ts'
 
 /** Far longer than any statement that started before a deletion. */

@@ -27,7 +27,7 @@ before(async () => {
   const { body } = await alice.post(`/computers/${box.id}/local-inference/models`, { source })
   await until(
     () => alice.get(`/operations/${body.data.id}/await?timeout_seconds=5`),
-    ({ body: body }) => body.data.status === 'succeeded',
+    ({ body }) => body.data.status === 'succeeded',
   )
 })
 after(() => stack.disposeAsync())

@@ -37,12 +37,7 @@ test('`curl … | sh` pairs a new machine and installs Node if it is missing', a
       )
         symlinkSync(join(folder, name), join(bare.path, name))
   await using box = machine(bare.path)
-  const { code, output: output } = await box.install(server.origin, alice, [
-    '--allow',
-    'exec,fs_read',
-    '--root',
-    box.home,
-  ])
+  const { code, output } = await box.install(server.origin, alice, ['--allow', 'exec,fs_read', '--root', box.home])
   assert.equal(code, 0, output)
   assert.match(output, /Downloading Node from http.*, once/)
   assert.match(output, /Paired with http.* as ".+" \(.+\)/)
@@ -98,7 +93,7 @@ test('a file with a wrong hash is deleted and never run', async () => {
   ] as const) {
     await using box = machine()
     proxy.spoil(which)
-    const { code, output: output } = await box.install(proxy.origin, alice)
+    const { code, output } = await box.install(proxy.origin, alice)
     assert.equal(code, 1, output)
     assert.match(output, says)
     assert.deepEqual([versionsIn(box), existsSync(join(box.place, 'current'))], [[], false])

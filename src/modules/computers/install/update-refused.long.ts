@@ -76,7 +76,7 @@ test('after a daemon is killed during a trial, the next one updates', async () =
     (holder) => holder === null,
   )
   assert.equal(box.release(), first)
-  const { code, output: output } = await box.uk('computer', 'run', '--detach')
+  const { code, output } = await box.uk('computer', 'run', '--detach')
   assert.equal(code, 0, output)
   const offered = await releaseAt(later.origin)
   await until(

@@ -7,7 +7,7 @@ import {
   startOperation,
 } from '#modules/operations/service.ts'
 import type { Context, Engine } from '#infra/context.ts'
-import { type Schedule, every } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import type { MediaKind } from '#gateway/media/adapter.ts'
 import type { Background } from '#core/answers.ts'
 import { Refusal, codes, refuse } from '#core/errors.ts'

@@ -1,6 +1,7 @@
 import { personOf } from '#modules/accounts/service.ts'
 import type { Engine } from '#infra/context.ts'
-import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import { sendMail } from '#infra/mail/mail.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'

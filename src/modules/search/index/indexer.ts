@@ -1,6 +1,7 @@
 import type { Engine } from '#infra/context.ts'
 import type { Consumer, DeliveredEvent } from '#infra/outbox/deliveries.ts'
-import { type JobHandler, type Schedule, every } from '#infra/jobs/jobs.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { type Schedule, every } from '#infra/jobs/schedules.ts'
 import type { Searchable } from '#infra/text/index/searchable.ts'
 import type { Id } from '#core/ids.ts'
 import { agentSearchable } from '#modules/agents/service.ts'

@@ -35,7 +35,7 @@ async function restart(meanwhile: () => Promise<void>): Promise<void> {
   alice = { ...caller(server.origin, alice.headers), workspaceId: alice.workspaceId }
 }
 
-const { make, ids: ids, waitForEnd: waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
+const { make, ids, waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
 after(async () => {
   for (const id of ids) await alice.delete(`/computers/${id}`)

@@ -21,7 +21,7 @@ const server = await testServer({
 const { folder } = openHost(server.database.dataDir)
 const scratch = mkdtempSync(join(tmpdir(), 'ukiyo-hostile-'))
 const alice: Person = await server.person('Alice')
-const { make, ids: ids, waitForEnd: waitForEnd, exec, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids, waitForEnd, exec, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 after(async () => {
   for (const id of ids) await alice.delete(`/computers/${id}`)
   await until(

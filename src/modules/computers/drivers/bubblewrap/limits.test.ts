@@ -22,7 +22,7 @@ const options = {
 let server = await testServer(options)
 let alice: Caller & { workspaceId: string } = await server.person('Alice')
 const hostFolder = () => openHost(database.dataDir).folder
-const { make, ids: createdIds, waitForEnd: waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
+const { make, ids: createdIds, waitForEnd, exec, lifecycle, settles } = cloudsOf(() => alice)
 const until = (ask: () => boolean | Promise<boolean>) => untilSo(async () => ask(), Boolean)
 after(async () => {
   for (const id of createdIds) await alice.delete(`/computers/${id}`)

@@ -17,7 +17,7 @@ const there = (await run(['bwrap', '--version'])).code === 0
 const database = await testDatabase()
 const server = await testServer({ environment: { UK_COMPUTER_DRIVERS: 'bubblewrap' }, database })
 const alice = await server.person('Alice')
-const { make, ids: ids, waitForEnd: waitForEnd } = cloudsOf(() => alice)
+const { make, ids, waitForEnd } = cloudsOf(() => alice)
 after(async () => {
   const { folder } = openHost(database.dataDir)
   for (const id of ids) await alice.delete(`/computers/${id}`)

@@ -33,7 +33,7 @@ const options = {
 }
 let server = await testServer(options)
 let alice: Caller & { workspaceId: string } = await server.person('Alice')
-const { make, ids: ids, waitForEnd: waitForEnd, exec, load: load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids, waitForEnd, exec, load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 const drivers = here ? (await alice.get('/app/computer-drivers')).body.data : []
 const hostFolder = () => openHost(database.dataDir).folder
 const until = (holds: () => boolean | Promise<boolean>) => untilSo(async () => holds(), Boolean)

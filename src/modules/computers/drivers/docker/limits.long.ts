@@ -25,7 +25,7 @@ const server = await testServer({
   database,
 })
 const alice = await server.person('Alice')
-const { make, ids: ids, waitForEnd: waitForEnd, exec, load: load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
+const { make, ids, waitForEnd, exec, load, lifecycle, settles, snapshot } = cloudsOf(() => alice)
 const { pool } = server.app.engine.postgres
 
 after(async () => {
