@@ -131,8 +131,8 @@ class FakeIssuer implements Issuer {
           status: 200,
           json: {
             issuer: this.origin,
-            authorization_endpoint: `${this.origin}/this.#authorize`,
-            token_endpoint: `${this.origin}/this.#token`,
+            authorization_endpoint: `${this.origin}/authorize`,
+            token_endpoint: `${this.origin}/token`,
             userinfo_endpoint: `${this.origin}/userinfo`,
             jwks_uri: `${this.origin}/keys`,
             end_session_endpoint: `${this.origin}/logout`,

@@ -127,7 +127,7 @@ class BatchingWriter implements EventWriter {
           select r.id from unnest($1::ulid[], $2::int[]) c(id, fence) join runs r on r.id = c.id and r.fence = c.fence
             and r.status in ('running', 'requires_action')
         ), written as (
-          this.#insert into run_events (run_id, seq, type, at, data)
+          insert into run_events (run_id, seq, type, at, data)
           select x.run_id, x.seq, x.type, x.at, x.data::json
             from unnest($3::ulid[], $4::int[], $5::text[], $6::timestamptz[], $7::text[]) x(run_id, seq, type, at, data)
             where x.run_id in (select id from held)
