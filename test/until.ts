@@ -49,7 +49,7 @@ let sum = 0
 let last = performance.now()
 function had(): number {
   const now = performance.now()
-  sum += Math.min(now - last, MOST_MS)
+  sum += Math.min(now - last, MAX_MS)
   last = now
   return sum
 }
@@ -59,6 +59,6 @@ export async function given(milliseconds: number): Promise<void> {
   while (since() < milliseconds) await sleep(TURN_MS, undefined, { ref: false })
 }
 
-/** The clock's interval; a longer gap than `MOST_MS` was a pause of the process. */
+/** The clock's interval; a longer gap than `MAX_MS` was a pause of the process. */
 const TURN_MS = 10
-const MOST_MS = 50
+const MAX_MS = 50

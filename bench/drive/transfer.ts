@@ -10,7 +10,7 @@ export interface Transferred {
   text: string
 }
 
-const MOST_TEXT = 4_096
+const MAX_TEXT = 4_096
 
 /** Sends a request and its body, and reads the answer into one buffer again and again. */
 export function transfer(
@@ -46,7 +46,7 @@ export function transfer(
             expected = Number(/^content-length: (\d+)/im.exec(header)?.[1] ?? 0)
             at = stop + 4 - before
           }
-          if (bytes < MOST_TEXT) text += buffer.toString('latin1', at, Math.min(size, at + MOST_TEXT))
+          if (bytes < MAX_TEXT) text += buffer.toString('latin1', at, Math.min(size, at + MAX_TEXT))
           bytes += size - at
           if (bytes >= expected) end()
           return true

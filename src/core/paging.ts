@@ -35,7 +35,7 @@ export function wholeAt(position: readonly (string | number)[] | null, place: nu
 }
 
 /** Maximum JSON characters of a page's rows: encoding a larger response blocks the process. */
-const MOST_CHARACTERS = 8_000_000
+const MAX_CHARACTERS = 8_000_000
 
 /** Builds a page from rows read with `limit + 1`. Large rows reduce the page size, down to one. */
 export function pageOf<R, T>(
@@ -49,7 +49,7 @@ export function pageOf<R, T>(
   for (const row of rows.slice(0, limit)) {
     const one = show(row)
     characters += charactersOf(one)
-    if (characters > MOST_CHARACTERS && visible.length > 0) break
+    if (characters > MAX_CHARACTERS && visible.length > 0) break
     visible.push(one)
   }
   return { rows: visible, next: rows.length > visible.length ? next(rows[visible.length - 1]!) : null }

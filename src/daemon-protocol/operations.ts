@@ -17,7 +17,7 @@ import { Terminal } from './shapes/terminal.ts'
 export { CAPABILITIES, type Capability } from '#core/scopes.ts'
 
 export { CHANNEL, type Channel } from './channels.ts'
-export { MOST_MODELS } from './shapes/local-model.ts'
+export { MAX_MODELS } from './shapes/local-model.ts'
 export { Terminal, TerminalEvent, ViewerEvent } from './shapes/terminal.ts'
 
 export const Entry = z.object({

@@ -35,12 +35,12 @@ export async function detach(folder: string, words: readonly string[]): Promise<
   return `The daemon is running (process ${child.pid}) ${linked}. Log: ${file}`
 }
 
-const MOST_WORDS = 2_000
+const MAX_WORDS = 2_000
 
 function lastWords(log: number, from: number): string {
-  const bytes = Buffer.alloc(MOST_WORDS)
-  const start = Math.max(from, fstatSync(log).size - MOST_WORDS)
-  const text = bytes.toString('utf8', 0, readSync(log, bytes, 0, MOST_WORDS, start))
+  const bytes = Buffer.alloc(MAX_WORDS)
+  const start = Math.max(from, fstatSync(log).size - MAX_WORDS)
+  const text = bytes.toString('utf8', 0, readSync(log, bytes, 0, MAX_WORDS, start))
   const lines = stripVTControlCharacters(text)
     .split('\n')
     .filter((line) => /^\S/.test(line))

@@ -20,7 +20,7 @@ export async function* iterate(
     write(batch) {
       waiting.push(...batch.events())
       // A slow reader is dropped, like a slow socket.
-      if (waiting.length > MOST_WAITING) stop()
+      if (waiting.length > MAX_WAITING) stop()
       wake()
       return (unread += batch.bytes.length)
     },
@@ -39,4 +39,4 @@ export async function* iterate(
     }
   }
 }
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000

@@ -22,9 +22,9 @@ export interface KeptItems {
 }
 
 const LARGEST_ITEM = 1 << 20
-const MOST_BYTES = 64 << 20
-const MOST_ITEMS = 10_000
-const MOST_FOUND = 32 << 20
+const MAX_BYTES = 64 << 20
+const MAX_ITEMS = 10_000
+const MAX_FOUND = 32 << 20
 const PATIENCE_MS = 2_000
 
 export function createKeptItems({
@@ -48,7 +48,7 @@ export function createKeptItems({
            sum(bytes) over newest as bytes, row_number() over newest as place
            from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept
          where bytes > $2 or place > $3))`,
-        [accountId, MOST_BYTES, MOST_ITEMS],
+        [accountId, MAX_BYTES, MAX_ITEMS],
       )
     } finally {
       bounding.delete(accountId)
@@ -103,7 +103,7 @@ export function createKeptItems({
         `select id, sealed from (select id, sealed, sum(bytes) over (order by id) as bytes from kept_items
            where account_id = $1 and id = any($2::text[]) and ($4::ulid is null or held_to = $4) and created_at > now() - interval '1 day') as kept
          where bytes <= $3`,
-        [accountId, ids, MOST_FOUND, heldTo],
+        [accountId, ids, MAX_FOUND, heldTo],
       )
       return new Map(rows.flatMap(openItem))
     },

@@ -49,7 +49,7 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
   }
 }
 
-const LEAST_ROOT_KEY = 32
+const MIN_ROOT_KEY = 32
 
 /** The configured root keys, or one generated in the data directory (mode 0600). */
 export function rootKeys(configuredKeys: readonly string[], dataDir: string): string[] {
@@ -61,9 +61,9 @@ export function rootKeys(configuredKeys: readonly string[], dataDir: string): st
   }
   chmodSync(path, 0o600)
   const key = readFileSync(path, 'utf8').trim()
-  if (key.length < LEAST_ROOT_KEY)
+  if (key.length < MIN_ROOT_KEY)
     throw new StartRefused(
-      `${path} doesn’t contain a root key of at least ${LEAST_ROOT_KEY} characters. Restore the correct file: without it, stored provider keys can’t be read. If you remove the file, a new key is created`,
+      `${path} doesn’t contain a root key of at least ${MIN_ROOT_KEY} characters. Restore the correct file: without it, stored provider keys can’t be read. If you remove the file, a new key is created`,
     )
   return [key]
 }

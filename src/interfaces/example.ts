@@ -16,7 +16,7 @@ export function exampleOf(
   if (rest.const !== undefined) return rest.const
   if (rest.default !== undefined) return rest.default
   if (rest.enum) return rest.enum[0]
-  if (depth > MOST_DEPTH) return null
+  if (depth > MAX_DEPTH) return null
   // A recursive schema stops at the first optional level.
   const deep = depth > DEEP
   const inner = (one: Schema, called = name) => exampleOf(one, components, called, deep ? 'required' : of, depth + 1)
@@ -56,7 +56,7 @@ function scalarExample(type: string | undefined, name: string, schema: Schema): 
 }
 
 const DEEP = 6
-const MOST_DEPTH = 24
+const MAX_DEPTH = 24
 
 const ULID = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
 

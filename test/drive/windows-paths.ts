@@ -1,7 +1,7 @@
 /** The rules of Microsoft's "Naming Files, Paths, and Namespaces", written from the page and not from the code. */
 
 /** UTF-16 units: the rest of the 260 is for the folder that an archive is unpacked into. */
-const MOST_UNITS = 200
+const MAX_UNITS = 200
 export const DEVICES = [
   'CON',
   'PRN',
@@ -12,7 +12,7 @@ export const DEVICES = [
   ...[...'0123456789¹²³'].flatMap((digit) => [`COM${digit}`, `LPT${digit}`]),
 ]
 export function brokenRule(path: string): string | null {
-  if (path.length > MOST_UNITS) return 'too long'
+  if (path.length > MAX_UNITS) return 'too long'
   for (const name of path.split('/')) {
     if (name === '' || name === '.' || name === '..') return 'empty or relative'
     if ([...name].some((one) => '<>:"\\|?*'.includes(one) || one.codePointAt(0)! < 32)) return 'reserved character'

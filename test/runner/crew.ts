@@ -17,7 +17,7 @@ const STEADY_WORKERS = availableParallelism()
  * than they achieve: with slow memory pages, 78 tests took 93 s with five workers on two CPUs and 63 s with two.
  */
 const EXTRA_WORKERS = 3
-const MOST_BYTES = 900 << 20
+const MAX_BYTES = 900 << 20
 /** Ends hanging tests. A busy machine needs several times as long as a quiet one, so no test comes near it. */
 const TEST_MS = 600_000
 const FILE_MS = 1_800_000
@@ -127,7 +127,7 @@ function startWorker(environment: Record<string, string>): Worker {
       child.send(file)
       const outcome = await Promise.race([answer(child), closed.then((how) => brokenOutcome(file, how, startedAt))])
       clearTimeout(late)
-      isFit = outcome.quiet && outcome.memory < MOST_BYTES
+      isFit = outcome.quiet && outcome.memory < MAX_BYTES
       const text = output + outcome.text
       output = ''
       return { ...outcome, text }

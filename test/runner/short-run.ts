@@ -2,9 +2,9 @@ import { runAlone, runFiles } from './crew.ts'
 import type { Outcome } from './worker.ts'
 
 /** More flaky files fail the run: with so many, a product fault looks like chance. */
-const MOST_FLAKY = 3
+const MAX_FLAKY = 3
 /** With more failures, something general is broken, and retries would only take time. */
-const MOST_RETRIED = 10
+const MAX_RETRIED = 10
 
 export interface Counts {
   passed: number
@@ -24,8 +24,8 @@ export async function runShort(
   })
   const failures = first.filter(isFailed)
   const second = new Map<string, Outcome>()
-  if (retryAfter && failures.length > MOST_RETRIED)
-    process.stdout.write(`\n${failures.length} files failed; no second run with more than ${MOST_RETRIED}\n`)
+  if (retryAfter && failures.length > MAX_RETRIED)
+    process.stdout.write(`\n${failures.length} files failed; no second run with more than ${MAX_RETRIED}\n`)
   else if (retryAfter && failures.length > 0) {
     await retryAfter
     process.stdout.write(`\nsecond run of failed files, each alone:\n`)
@@ -36,14 +36,14 @@ export async function runShort(
     }
   }
   const flaky = failures.filter(({ file }) => second.has(file) && !isFailed(second.get(file)!))
-  const isTolerated = flaky.length <= MOST_FLAKY
+  const isTolerated = flaky.length <= MAX_FLAKY
   const outcomes = first.map((outcome) => (isTolerated ? (second.get(outcome.file) ?? outcome) : outcome))
   // Repeats failures at the end. Only a flaky file's first run has a reason.
   for (const outcome of failures) process.stdout.write(`\n✖ ${outcome.file}\n${partsOf(outcome).failures}\n`)
   if (flaky.length > 0) process.stdout.write(`\nflaky:\n${flaky.map(({ file }) => `  ${file}\n`).join('')}`)
   if (!isTolerated)
     process.stdout.write(
-      `\n${flaky.length} flaky files fail the run, as at most ${MOST_FLAKY} are accepted; their first runs count\n`,
+      `\n${flaky.length} flaky files fail the run, as at most ${MAX_FLAKY} are accepted; their first runs count\n`,
     )
   const sum = (count: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + count(one), 0)
   const counts = {

@@ -68,7 +68,7 @@ test(
       assert.deepEqual(Object.keys(image.Config.Volumes), ['/data'])
       assert.equal((image.Healthcheck ?? image.HealthCheck).Test[0], 'CMD')
       const over = size('ukiyo') - size('debian:test')
-      assert.ok(over < MOST_MB, `${over} MB over Debian`)
+      assert.ok(over < MAX_MB, `${over} MB over Debian`)
 
       const run = 'run -d --name ukiyo --network host -v kept:/data --cap-drop ALL'.split(' ')
       run.push('--security-opt', 'no-new-privileges', '-e', 'UK_PORT=45242', '-e', 'UK_SIM=on')
@@ -131,7 +131,7 @@ test(
 )
 
 /** Far above what it takes, and below what it took with everything that npm brings. */
-const MOST_MB = 450
+const MAX_MB = 450
 
 /** The first that this machine's kernel and disk can do. `vfs` copies every layer whole. */
 const DRIVERS: readonly (readonly string[])[] = [

@@ -28,7 +28,7 @@ export const TURNS: TurnLimits & { idleMs: number } = {
   idleMs: 30_000,
 }
 /** Restarts a process after this many requests, to bound library leaks. */
-const MOST_ANSWERED = 500
+const MAX_ANSWERED = 500
 
 export function createPool<Request, Answer>(
   program: string,
@@ -51,7 +51,7 @@ export function createPool<Request, Answer>(
     const worker = idle.pop() ?? start()
     clearTimeout(worker.idle)
     const outcome = await worker.ask(request)
-    if (worker.gone || worker.answered >= MOST_ANSWERED || isClosed) drop(worker)
+    if (worker.gone || worker.answered >= MAX_ANSWERED || isClosed) drop(worker)
     else {
       idle.push(worker)
       worker.idle = setTimeout(() => drop(worker), limits.idleMs).unref()

@@ -188,12 +188,12 @@ const close = (reply: FastReply): void => reply.close()
 
 /** Caches the last valid value per header name, because responses repeat most headers. */
 const proper = new Map<string, string>()
-const MOST_PROPER = 256
+const MAX_PROPER = 256
 
 function check(name: string, value: string): void {
   if (!proper.has(name) && !NAME.test(name)) throw new TypeError('a header has no proper name')
   if (!VALUE.test(value)) throw new TypeError(`the value of ${name} is not a header value`)
-  if (proper.size >= MOST_PROPER) proper.clear()
+  if (proper.size >= MAX_PROPER) proper.clear()
   proper.set(name, value)
 }
 

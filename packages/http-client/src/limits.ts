@@ -36,4 +36,4 @@ export const LIMITS: Limits = {
 }
 
 /** 1xx heads per response: servers send one or two (RFC 8297). */
-export const MOST_INTERIM = 20
+export const MAX_INTERIM = 20

@@ -50,7 +50,7 @@ interface Exports {
 /** A longer text contains media: `JSON.parse` isn't much slower there, and this memory is never released. */
 const LONGEST = 4 << 20
 const LONGEST_WORD = 31
-const MOST_WORDS = 255
+const MAX_WORDS = 255
 const PAGE = 65_536
 
 // The layout in `scan.as`.
@@ -113,7 +113,7 @@ function writeWords(room: Uint8Array, words: Readonly<Record<string, Word>>): vo
   for (const name in words) {
     const bytes = Buffer.from(name)
     const slot = SLOTS + ((bytes.length << 10) | ((bytes[0]! & 31) << 5) | (bytes.at(-1)! & 31))
-    if (bytes.length > LONGEST_WORD || ++count > MOST_WORDS) throw new Error(`${name} cannot be looked out for`)
+    if (bytes.length > LONGEST_WORD || ++count > MAX_WORDS) throw new Error(`${name} cannot be looked out for`)
     const word = WORDS + count * WORD_BYTES
     room.set(bytes, word)
     // Words in one slot have the same length, so none is a prefix of another.

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { HeldPipe, errors, heldLink } from '../test/pair.ts'
 import { FINISHED, FRAME, type FrameType, LARGEST_DATA, LARGEST_JSON, encodeFrame } from './frames.ts'
-import { MOST_STREAMS, Mux } from './mux.ts'
+import { MAX_STREAMS, Mux } from './mux.ts'
 import type { Stream } from './stream.ts'
 import { FIRST_WINDOW, FRAME_COST } from './window.ts'
 
@@ -63,7 +63,7 @@ const violations: Record<string, (mux: Mux) => Buffer[]> = {
   'credit of a wrong size': () => [open(1), encodeFrame(FRAME.credit, 0, 1, 0, Buffer.alloc(8))],
   'an END by the end that asked': () => [open(1), encodeFrame(FRAME.end, 0, 1, 0, json({ output: {} }))],
   'an END that says nothing': (mux) => [encodeFrame(FRAME.end, 0, mux.open(probe) && 2, 0, json({}))],
-  'too many streams': () => Array.from({ length: MOST_STREAMS + 1 }, (_, i) => open(i * 2 + 1)),
+  'too many streams': () => Array.from({ length: MAX_STREAMS + 1 }, (_, i) => open(i * 2 + 1)),
   'flags that are not known': () => [open(1), encodeFrame(FRAME.data, 0x40, 1, 0)],
   'an offset beyond all numbers': () => [open(1), Buffer.concat([data(1, 1).fill(0xff, 6, 14)])],
 }
@@ -84,14 +84,14 @@ test('nothing is processed before HELLO', () => {
 
 test('the maximum number of streams and late frames for closed ones do no harm', () => {
   const { mux, pipe } = victim('even')
-  for (let i = 0; i < MOST_STREAMS; i++) mux.receive(open(i * 2 + 1))
+  for (let i = 0; i < MAX_STREAMS; i++) mux.receive(open(i * 2 + 1))
   mux.receive(encodeFrame(FRAME.reset, 0, 1, 0))
   mux.receive(data(1, 100))
   mux.receive(credit(1, 100))
   mux.receive(encodeFrame(FRAME.event, 0, 1, 0, json({})))
-  mux.receive(open(MOST_STREAMS * 2 + 1))
+  mux.receive(open(MAX_STREAMS * 2 + 1))
   assert.equal(pipe.closed, null)
-  assert.equal(mux.streams, MOST_STREAMS)
+  assert.equal(mux.streams, MAX_STREAMS)
 })
 
 test('a peer that triggers replies without reading them is closed before much is buffered', () => {

@@ -71,7 +71,7 @@ export const CLOSE = {
   restart: 1012,
 } as const
 
-export const MOST_STREAMS = 1_024
+export const MAX_STREAMS = 1_024
 /** Bulk data waits while the pipe has more unsent bytes, because they delay every later frame. */
 const BULK_WAITS = 65_536
 const SMALL_WAITS = 1_048_576
@@ -81,7 +81,7 @@ const SMALL_IN_A_ROW = 16
 const UNREAD = 8_388_608
 /** Larger payloads are written to reused buffers. */
 const POOLED = 8_192
-const MOST_ROOMS = 8
+const MAX_ROOMS = 8
 /** The total growth of a link's windows, in bytes. */
 const GROWTH = 16_777_216
 
@@ -133,7 +133,7 @@ export class Mux<R extends Request = Request> implements Line {
   open(request: R): AskedStream {
     if (this.#closed) throw new LinkLost('the link is closed')
     const { errors } = this.#options
-    if (this.#streams.size - this.#theirs >= MOST_STREAMS) throw errors.tooManyStreams()
+    if (this.#streams.size - this.#theirs >= MAX_STREAMS) throw errors.tooManyStreams()
     const json = writeJson(request)
     if (json === null) throw errors.tooLarge()
     const end = new StreamEnd(this.#nextId, this)
@@ -206,7 +206,7 @@ export class Mux<R extends Request = Request> implements Line {
   #opened(id: number, payload: Buffer): void {
     if (id % 2 === this.#nextId % 2) throw new Violation('a stream was opened with the other end’s number')
     if (id <= this.#highest) throw new Violation('a stream was opened twice')
-    if (this.#theirs >= MOST_STREAMS) throw new Violation('too many streams are open')
+    if (this.#theirs >= MAX_STREAMS) throw new Violation('too many streams are open')
     const json = readJson(payload) as Request & Record<string, unknown>
     if (typeof json.op !== 'string') throw new Violation('an OPEN names no operation')
     this.#highest = id
@@ -237,7 +237,7 @@ export class Mux<R extends Request = Request> implements Line {
   sendData(flags: number, stream: number, offset: number, bytes: Uint8Array): void {
     if (bytes.length < POOLED) return this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes))
     const room = this.#rooms.pop() ?? Buffer.allocUnsafeSlow(HEAD_BYTES + SENT_DATA)
-    const kept = () => void (this.#rooms.length < MOST_ROOMS && this.#rooms.push(room))
+    const kept = () => void (this.#rooms.length < MAX_ROOMS && this.#rooms.push(room))
     this.send(encodeFrame(FRAME.data, flags, stream, offset, bytes, room), kept)
   }
 

@@ -5,7 +5,7 @@ import { shortenedBytes } from './frames.ts'
 /** How long the peer may take to close. */
 const CLOSING_MS = 2_000
 /** A close frame has a code of 2 bytes and a reason of up to 123 (RFC 6455, 5.5). */
-const MOST_REASON = 123
+const MAX_REASON = 123
 
 /** A link over a WebSocket: one binary message per frame. */
 export function overWebSocket<M extends Mux>(socket: WebSocket, create: (pipe: Pipe) => M): M {
@@ -19,7 +19,7 @@ export function overWebSocket<M extends Mux>(socket: WebSocket, create: (pipe: P
       return socket.bufferedAmount
     },
     close(code, reason) {
-      socket.close(code, shortenedBytes(reason, MOST_REASON))
+      socket.close(code, shortenedBytes(reason, MAX_REASON))
       setTimeout(() => socket.terminate(), CLOSING_MS).unref()
     },
   })

@@ -6,9 +6,9 @@ import { type Budget, FIRST_WINDOW, FRAME_COST, Window } from './window.ts'
 /** Streams with fewer waiting bytes are sent before others. */
 const SMALL = 16_384
 /** Limits of events that wait for credit. A sender beyond them ignores backpressure. */
-const MOST_EVENTS = 4_096
-const MOST_EVENT_BYTES = 1_048_576
-const MOST_CREDIT = 2 ** 31
+const MAX_EVENTS = 4_096
+const MAX_EVENT_BYTES = 1_048_576
+const MAX_CREDIT = 2 ** 31
 
 /** The link as its streams see it. */
 export interface Line extends Budget {
@@ -105,7 +105,7 @@ export class StreamEnd implements Stream {
     if (json === null) throw new RangeError('an event is at most 64 KiB of JSON')
     this.#waitingEvents++
     this.#waitingEventBytes += json.length
-    if (this.#waitingEvents > MOST_EVENTS || this.#waitingEventBytes > MOST_EVENT_BYTES)
+    if (this.#waitingEvents > MAX_EVENTS || this.#waitingEventBytes > MAX_EVENT_BYTES)
       return this.reset('too many events wait to be read')
     this.#add({ type: 'event', json })
   }
@@ -177,7 +177,7 @@ export class StreamEnd implements Stream {
   /** Adds credit granted by the peer. */
   credit(bytes: number): void {
     this.#credit += bytes
-    if (this.#credit > MOST_CREDIT) throw new Violation('a stream received more credit than was requested')
+    if (this.#credit > MAX_CREDIT) throw new Violation('a stream received more credit than was requested')
     if (this.ready) this.#line.wants(this)
   }
 

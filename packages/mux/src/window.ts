@@ -14,7 +14,7 @@ const QUICK = 100
  * The minimum time over which read speed is measured, or one round trip if longer, in ms. Within one turn of the
  * event loop everything arrives at once.
  */
-const LEAST_SPAN = 5
+const MIN_SPAN = 5
 
 /** Shared by all windows of a link. */
 export interface Budget {
@@ -76,7 +76,7 @@ export class Window {
     const roundTrip = this.#budget.roundTrip()
     const { bytes, since } = this.#span
     const ms = now - since
-    if (ms < Math.max(roundTrip, LEAST_SPAN)) return false
+    if (ms < Math.max(roundTrip, MIN_SPAN)) return false
     this.#span = { bytes: 0, since: now }
     return (bytes / ms) * roundTrip * 2 > this.#size
   }

@@ -2,7 +2,7 @@ import { type Core, GROUND, LAST_STATE_THAT_EXECUTES } from './internals.ts'
 
 const ESC = 0x1b
 /** More than any sequence without an image has. */
-const MOST = 4 * 1_048_576
+const MAX = 4 * 1_048_576
 
 /** The bytes of an incomplete sequence or character. A snapshot ends with them, so that the rest keeps its meaning. */
 export class Pending {
@@ -21,7 +21,7 @@ export class Pending {
     const whole = this.#length > 0 && this.#length < 4 ? Buffer.concat([...this.#parts, slice]) : slice
     const at = lastIntroducer(whole)
     if (at >= 0) this.#set([Buffer.from(whole.subarray(at))])
-    else if (this.#length + slice.length <= MOST) this.#set([...this.#parts, Buffer.from(slice)])
+    else if (this.#length + slice.length <= MAX) this.#set([...this.#parts, Buffer.from(slice)])
   }
 
   bytes({ _inputHandler: { _parser } }: Core): Buffer {

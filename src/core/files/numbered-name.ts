@@ -1,7 +1,7 @@
 import { shortenBytes } from '../text/shorten.ts'
 
 /** UTF-8 bytes, the limit of most file systems. */
-export const MOST_NAME_BYTES = 255
+export const MAX_NAME_BYTES = 255
 
 /** `name (2).ext` for 2. Shortens the name if needed. */
 export function numberedName(name: string, n: number): string {
@@ -10,7 +10,7 @@ export function numberedName(name: string, n: number): string {
 }
 
 /** More files than fit on any disk. */
-const MOST_DIGITS = 15
+const MAX_DIGITS = 15
 
 /** The parts around the number: `before[2]` precedes a two-digit number. */
 export function aroundNumber(name: string): { before: string[]; after: string } {
@@ -18,7 +18,7 @@ export function aroundNumber(name: string): { before: string[]; after: string } 
   const after = `)${ending}`
   const beforeOf = (digits: number): string =>
     clip(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
-  return { before: Array.from({ length: MOST_DIGITS }, (_, n) => beforeOf(n + 1)), after }
+  return { before: Array.from({ length: MAX_DIGITS }, (_, n) => beforeOf(n + 1)), after }
 }
 
 function partsOf(name: string): { stem: string; ending: string } {
@@ -28,4 +28,4 @@ function partsOf(name: string): { stem: string; ending: string } {
 }
 
 export const clip = (stem: string, ending: string): string =>
-  shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending
+  shortenBytes(stem, MAX_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending

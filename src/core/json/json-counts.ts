@@ -15,7 +15,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 /** Nesting levels tracked; deeper containers only count as values. */
 const WATCHED = 4
 /** Fields of a body: no schema has a tenth of that. */
-const MOST_FIELDS = 1_000
+const MAX_FIELDS = 1_000
 
 /**
  * Refuses a body with lists that are too long, before parsing it. The error names the list. Broken JSON may pass, since
@@ -78,8 +78,8 @@ class Counter {
     const elements = ++this.#elements[depth]!
     if (!this.#isList[depth]) {
       this.#expectsName = depth === 1 || depth === 3
-      if (depth === 1 && elements > MOST_FIELDS)
-        refuse('invalid_parameter', { message: `The body has more than ${MOST_FIELDS} fields.` })
+      if (depth === 1 && elements > MAX_FIELDS)
+        refuse('invalid_parameter', { message: `The body has more than ${MAX_FIELDS} fields.` })
       if (depth === 2 && elements > this.#limits.otherLists) tooMany(this.#field, this.#limits.otherLists)
       return
     }

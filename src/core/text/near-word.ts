@@ -1,13 +1,13 @@
 /** Longer words are skipped, so that a sender can't use up CPU time. */
 const LONGEST = 64
 const LETTERS_PER_EDIT = 3
-const MOST_EDITS = 3
+const MAX_EDITS = 3
 
 export function nearWord(word: string, candidates: Iterable<string>): string | null {
   if (word.length > LONGEST) return null
   const target = plain(word)
   let nearest: string | null = null
-  let least = Math.min(MOST_EDITS, Math.max(1, Math.floor(target.length / LETTERS_PER_EDIT))) + 1
+  let least = Math.min(MAX_EDITS, Math.max(1, Math.floor(target.length / LETTERS_PER_EDIT))) + 1
   for (const one of candidates) {
     if (one.length > LONGEST) continue
     const count = edits(target, plain(one))

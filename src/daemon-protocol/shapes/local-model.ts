@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { plain } from './text.ts'
 
 /** The number of models that fit into one message. */
-export const MOST_MODELS = 200
+export const MAX_MODELS = 200
 
 export const engineName = z.enum(['llama', 'sherpa', 'ollama'])
 
@@ -21,5 +21,5 @@ const LocalModel = z.object({
 /** Skips invalid rows, so a model with an odd file doesn't hide the others. */
 export const LocalModels = z.preprocess(
   (rows) => (Array.isArray(rows) ? rows.filter((row) => LocalModel.safeParse(row).success) : rows),
-  z.array(LocalModel).max(MOST_MODELS),
+  z.array(LocalModel).max(MAX_MODELS),
 )

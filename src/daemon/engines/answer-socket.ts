@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 
-const MOST_BODY = 64 * 1024 * 1024
+const MAX_BODY = 64 * 1024 * 1024
 
 /** A 400 in OpenAI's error format. */
 export class BadRequest extends Error {
@@ -31,7 +31,7 @@ export async function bodyOf(request: IncomingMessage): Promise<string> {
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MOST_BODY) throw new BadRequest('The request is larger than 64 MB.', null)
+    if (size > MAX_BODY) throw new BadRequest('The request is larger than 64 MB.', null)
     parts.push(part)
   }
   return Buffer.concat(parts).toString()

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { Refusal, refuse } from '#core/errors.ts'
-import { type CallHead, type Input, MOST_MODELS, type Output } from '#daemon-protocol/operations.ts'
+import { type CallHead, type Input, MAX_MODELS, type Output } from '#daemon-protocol/operations.ts'
 import type { Stream } from '#packages/mux/stream.ts'
 import type { Engine, EngineName, Gpu, ModelRow } from './engine.ts'
 import { Installer } from './installer.ts'
@@ -130,7 +130,7 @@ class Engines implements AsyncDisposable {
     ])
     const rows = [...texts, ...speech, ...(ollamaModels ?? [])]
     const arriving = this.#installer.models().filter((name) => !rows.some((row) => row.name === name))
-    const models = [...arriving.map(arrivingRow), ...rows].slice(0, MOST_MODELS)
+    const models = [...arriving.map(arrivingRow), ...rows].slice(0, MAX_MODELS)
     return { models, silent: ollamaModels === null ? ['ollama'] : [] }
   }
 

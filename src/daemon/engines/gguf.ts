@@ -13,9 +13,9 @@ export interface GgufHead {
   chat: boolean
 }
 
-const MOST_HEAD = 256 * 1024 * 1024
-const MOST_KEYS = 100_000
-const MOST_TENSORS = 1_000_000
+const MAX_HEAD = 256 * 1024 * 1024
+const MAX_KEYS = 100_000
+const MAX_TENSORS = 1_000_000
 
 /** Sizes of scalar kinds 0–7 and 10–12: u8 i8 u16 i16 u32 i32 f32 bool … u64 i64 f64. */
 const SIZE: Record<number, number> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 }
@@ -75,7 +75,7 @@ export async function readGguf(path: string): Promise<GgufHead> {
   if (version !== 2 && version !== 3) refuseBroken(`its version is ${version}, and only versions 2 and 3 are supported`)
   const tensors = await reader.count()
   const keys = await reader.count()
-  if (tensors > MOST_TENSORS || keys > MOST_KEYS) refuseBroken('its header declares too many entries')
+  if (tensors > MAX_TENSORS || keys > MAX_KEYS) refuseBroken('its header declares too many entries')
   const metadata = new Map<string, string | number | boolean>()
   for (let n = 0; n < keys; n++) {
     const key = await reader.string()
@@ -120,7 +120,7 @@ class Reader {
   }
 
   async bytes(length: number): Promise<Buffer> {
-    if (this.at + length > Math.min(this.#size, MOST_HEAD)) refuseBroken('its header extends past the end of the file')
+    if (this.at + length > Math.min(this.#size, MAX_HEAD)) refuseBroken('its header extends past the end of the file')
     if (this.at + length > this.#from + this.#piece.length) {
       const piece = Buffer.allocUnsafe(Math.max(length, 1 << 20))
       const { bytesRead } = await this.#file.read(piece, 0, piece.length, this.at)
@@ -134,7 +134,7 @@ class Reader {
   }
 
   skip(length: number): void {
-    if (this.at + length > Math.min(this.#size, MOST_HEAD)) refuseBroken('its header extends past the end of the file')
+    if (this.at + length > Math.min(this.#size, MAX_HEAD)) refuseBroken('its header extends past the end of the file')
     this.at += length
     if (this.at > this.#from + this.#piece.length) this.#piece = this.#piece.subarray(0, 0)
     if (this.#piece.length === 0) this.#from = this.at

@@ -38,7 +38,7 @@ const Pulled = z.object({
   completed: z.number().optional(),
 })
 
-const MOST_ANSWER = 8 * 1024 * 1024
+const MAX_ANSWER = 8 * 1024 * 1024
 /** Verifying a large model sends no output. */
 const PULL_SILENT_MS = 600_000
 /** The context of models that request none: the minimum of ollama's docs/faq.md. */
@@ -296,7 +296,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let size = 0
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
+    if (size > MAX_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
@@ -308,7 +308,7 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
   for await (const text of response as AsyncIterable<string>) {
     const lines = (rest + text).split('\n')
     rest = lines.pop()!
-    if (rest.length > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
+    if (rest.length > MAX_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
     for (const line of lines) if (line.trim() !== '') yield line
   }
   // A partial line means the connection was cut.

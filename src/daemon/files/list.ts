@@ -43,7 +43,7 @@ function nameIn(cursor: string): string {
  * minutes.
  */
 let last: { key: string; names: string[]; forget: NodeJS.Timeout } | null = null
-const MOST_NAMES = 500_000
+const MAX_NAMES = 500_000
 const KEPT_MS = 30_000
 /** After so recent a change, another change may have the same mtime. */
 const FRESH_NS = 2_000_000_000n
@@ -88,7 +88,7 @@ async function readNames(
   ) => Promise<AsyncIterable<{ name: Buffer }>>
   for await (const { name: bytes } of await open(path, { encoding: 'buffer', bufferSize: 256 })) {
     const name = bytes.toString('latin1')
-    if (all !== null && all.push(name) > MOST_NAMES) all = null
+    if (all !== null && all.push(name) > MAX_NAMES) all = null
     if (after !== null && name <= after) continue
     first.push(name)
     if (first.length >= count + 4_096) trim()

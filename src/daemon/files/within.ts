@@ -98,7 +98,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     openParent,
     async openTarget(path) {
       let current = path
-      for (let links = 0; links <= MOST_LINKS; links++) {
+      for (let links = 0; links <= MAX_LINKS; links++) {
         const holder = await openParent(current).catch((error: unknown) => refuseLink(error, links > 0 ? path : null))
         const target = await readlink(holder.folder.at(holder.name), asBytes).catch(() => null)
         if (target === null) return { ...holder, followed: links > 0 }
@@ -150,14 +150,14 @@ async function nearest(path: Buffer): Promise<Buffer> {
   for (let current = path; ;) {
     const real = await realpath(current, asBytes).catch(() => null)
     if (real !== null || current.equals(SLASH)) return real ?? current
-    const target = links < MOST_LINKS ? await readlink(current, asBytes).catch(() => null) : null
+    const target = links < MAX_LINKS ? await readlink(current, asBytes).catch(() => null) : null
     if (target !== null) links++
     current = target === null ? parentOf(current) : behindLink(parentOf(current), target)
   }
 }
 
 const SLASH = Buffer.from('/')
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /** The path that a symlink in `folder` points to. Not normalized: only the system knows where `..` leads. */
 const behindLink = (folder: Buffer, target: Buffer): Buffer =>

@@ -193,11 +193,11 @@ const dial = (path: string): Promise<Socket | null> =>
   })
 
 /** Below the size limit of HELLO. A larger environment isn't sent, and the keeper uses its current one. */
-const MOST_SURROUNDINGS = 32_768
+const MAX_SURROUNDINGS = 32_768
 
 function helloOf(surroundings: NodeJS.ProcessEnv | undefined): DaemonWords {
   const environment = surroundings && forKeeper(surroundings)
-  const fits = environment && Buffer.byteLength(JSON.stringify(environment)) <= MOST_SURROUNDINGS
+  const fits = environment && Buffer.byteLength(JSON.stringify(environment)) <= MAX_SURROUNDINGS
   return { protocol: KEEPER_PROTOCOL, ...(fits && { environment }) }
 }
 

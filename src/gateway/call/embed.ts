@@ -49,8 +49,8 @@ export const createEmbed =
   (principal, model, texts, options) =>
     new EmbeddingCall(gateway, model, texts, options).run(principal)
 
-const MOST_BYTES = 64 << 20
-const MOST_DIMENSIONS = 16_384
+const MAX_BYTES = 64 << 20
+const MAX_DIMENSIONS = 16_384
 const TIMEOUT_MS = 60_000
 
 class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgress {
@@ -186,7 +186,7 @@ class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgre
       headers: own.filter((_, i) => own[i - (i % 2)] !== 'accept-encoding'),
       body: Buffer.from(wellFormedJson(wire.body(upstreamModel, this.#texts))),
       mayBePrivate,
-      mostBytes: MOST_BYTES,
+      mostBytes: MAX_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
       credential,
@@ -194,7 +194,7 @@ class EmbeddingCall implements CallRequest, CallMoney, CallRelay, AnswerInProgre
       signal: this.#signal,
     })
     if (status >= 300) return readFault(status, headers, bytes.toString())
-    const values = 1_000 + this.#texts.length * (MOST_DIMENSIONS + 10)
+    const values = 1_000 + this.#texts.length * (MAX_DIMENSIONS + 10)
     const result = wire.read(parseForeign(bytes, { values, depth: 64 }), this.#texts.length)
     if (result === null || result.vectors.some(({ length }) => length !== result.vectors[0]!.length))
       return fault('garbage', `${endpoint.slug} returned something other than embeddings.`, null)

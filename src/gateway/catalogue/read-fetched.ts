@@ -10,7 +10,7 @@ export class NoCatalogue extends Error {
   override name = 'NoCatalogue'
 }
 
-const MOST_MODELS = 20_000
+const MAX_MODELS = 20_000
 const usd = z.string().regex(/^\d{1,7}(\.\d{1,9})?$/)
 const further = {
   reasoning: usd.optional(),
@@ -110,7 +110,7 @@ const snapshot = z.strictObject({
     .array(z.strictObject({ name: words, version: words, date: z.iso.date(), licence: z.string().max(200) }))
     .min(1)
     .max(10),
-  models: z.array(snapshotModel).min(1).max(MOST_MODELS),
+  models: z.array(snapshotModel).min(1).max(MAX_MODELS),
 })
 
 /** The fields read from models.dev's `api.json` (github.com/anomalyco/models.dev, packages/core/src/schema.ts). */
@@ -203,7 +203,7 @@ function fromModelsDev(json: Record<string, unknown>, day: string, version: stri
       const result = theirModel.safeParse(entry)
       if (!result.success) skippedCount++
       else models.push(modelOf(result.data, ours, source, day))
-      if (models.length > MOST_MODELS) throw new NoCatalogue(`It has more than ${MOST_MODELS} models.`)
+      if (models.length > MAX_MODELS) throw new NoCatalogue(`It has more than ${MAX_MODELS} models.`)
     }
   }
   if (models.length === 0) throw new NoCatalogue('It contains no models of known providers.')

@@ -15,7 +15,7 @@ import { badAnswer } from './answers.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Plausibility limit per unit for one request. Higher values are wrong and count as unreported. */
-const MOST: Readonly<Record<keyof MediaUnits, number>> = {
+const MAX: Readonly<Record<keyof MediaUnits, number>> = {
   images: 1_000,
   pixels: 1e12,
   videoSeconds: 1e6,
@@ -31,14 +31,14 @@ const MOST: Readonly<Record<keyof MediaUnits, number>> = {
   reportedUsd: Infinity,
 }
 /** Files per answer: the most that can be requested. Each is downloaded. */
-const MOST_FILES = 10
+const MAX_FILES = 10
 /** Download faults of a finished result for which a retry doesn't help. */
 const GONE: ReadonlySet<MediaFault['kind']> = new Set(['not_found', 'bad_request'])
-const MOST_WORDS = 1_000
+const MAX_WORDS = 1_000
 
 export function believedUnits(reported: MediaUnits): MediaUnits {
   const units: MediaUnits = {}
-  for (const [name, most] of Object.entries(MOST) as [keyof MediaUnits, number][]) {
+  for (const [name, most] of Object.entries(MAX) as [keyof MediaUnits, number][]) {
     const count = reported[name]
     if (typeof count === 'number' && count >= 0 && count <= most) units[name] = count
   }
@@ -51,7 +51,7 @@ export function believedUnits(reported: MediaUnits): MediaUnits {
  */
 export function checkedMaker<R extends MediaRequest>(maker: Maker<R>, endpoint: ProviderEndpoint): Maker<R> {
   const words = (message: string): string =>
-    shorten(storable(scrub({ kind: 'server_error', message: message }, endpoint).message), MOST_WORDS)
+    shorten(storable(scrub({ kind: 'server_error', message: message }, endpoint).message), MAX_WORDS)
 
   const cleanFault = (fault: unknown): unknown =>
     fault instanceof MediaFault ? new MediaFault(fault.kind, words(fault.message), fault) : fault
@@ -80,8 +80,8 @@ export function checkedMaker<R extends MediaRequest>(maker: Maker<R>, endpoint: 
     switch (result.kind) {
       case 'files': {
         const { files } = result
-        if (files.length > MOST_FILES)
-          throw badAnswer(`The provider returned ${files.length} files, and the limit is ${MOST_FILES}.`)
+        if (files.length > MAX_FILES)
+          throw badAnswer(`The provider returned ${files.length} files, and the limit is ${MAX_FILES}.`)
         return {
           ...result,
           files: files.map(({ bytes, revisedPrompt }) => ({ bytes: reading(bytes), revisedPrompt })),
@@ -145,4 +145,4 @@ const checkTimes = (span: TranscriptSpan): TranscriptSpan => ({
   endSeconds: timeOf(span.endSeconds),
 })
 
-const timeOf = (seconds: number): number => (seconds >= 0 && seconds <= MOST.audioSeconds ? seconds : 0)
+const timeOf = (seconds: number): number => (seconds >= 0 && seconds <= MAX.audioSeconds ? seconds : 0)

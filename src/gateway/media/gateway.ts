@@ -39,7 +39,7 @@ export interface MediaGateway {
   failed(offer: Offer, fault: MediaFault): void
 }
 
-const MOST_IMAGES = 10
+const MAX_IMAGES = 10
 
 export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {
   const { outbound, health } = gateway
@@ -83,7 +83,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
       const maxFromAdapter = isSimulated(offer)
         ? null
         : (adapterOf(offer.endpoint).mostImages?.(offer.upstreamModel) ?? null)
-      return Math.max(1, maxFromAdapter ?? maxFromCatalog ?? MOST_IMAGES)
+      return Math.max(1, maxFromAdapter ?? maxFromCatalog ?? MAX_IMAGES)
     },
     place: (signal) => room.place(signal),
     wireTo: (offer, party, signal, place) =>

@@ -18,7 +18,7 @@ const ERROR_BYTES = 256 << 10
 /** Maximum bytes of a request body that a transport must wrap as a whole. */
 const WHOLE_BYTES = 64 << 20
 const DOWNLOAD_MS = 600_000
-const MOST_HOPS = 3
+const MAX_HOPS = 3
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 export interface MediaWireOptions {
@@ -127,7 +127,7 @@ class EndpointWire implements MediaWire {
       }
       const answer = await this.#fetchFile(send, url, mostBytes, own)
       const next = REDIRECTS.has(answer.status) ? answer.headers['location'] : undefined
-      if (next !== undefined && hop < MOST_HOPS) {
+      if (next !== undefined && hop < MAX_HOPS) {
         await drop(answer)
         url = URL.parse(next, url.href)
         continue

@@ -3,7 +3,7 @@ import { Body } from './body.ts'
 
 /** Fields that affect handling are short; longer ones are content. */
 const LONGEST_FIELD = 65_536
-const MOST_PARTS = 1_000
+const MAX_PARTS = 1_000
 const ENDS = /^(?:\r\n|--)$/
 
 export function boundaryOf(contentType: string | undefined): string | null {
@@ -28,7 +28,7 @@ export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
   if (first < 0) refuseForm('its boundary is missing')
   let at = first + line.length - 2
   for (let parts = 0; bytes.toString('latin1', at, at + 2) !== '--'; parts++) {
-    if (parts === MOST_PARTS) refuseForm(`it has more than ${MOST_PARTS} parts`)
+    if (parts === MAX_PARTS) refuseForm(`it has more than ${MAX_PARTS} parts`)
     const start = bytes.indexOf('\r\n\r\n', at)
     const end = bytes.indexOf(line, Math.max(at, start))
     if (start < 0 || end < 0) refuseForm('a part isn’t terminated')

@@ -14,7 +14,7 @@ import type { MediaEvents } from './formats/format.ts'
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 
-const MOST_GATHERED = 32 << 20
+const MAX_GATHERED = 32 << 20
 
 /** Statuses of a proxy in front of the provider, which may still be working on the request. */
 const UNCLEAR: ReadonlySet<number> = new Set([502, 504])
@@ -139,7 +139,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     this.#ending.push(chunk)
     this.#whole!.push(chunk)
     this.#wholeSize += chunk.length
-    if (this.#wholeSize <= MOST_GATHERED) return
+    if (this.#wholeSize <= MAX_GATHERED) return
     this.#whole = []
     this.#finish()
     this.#attempt.failed(fault('garbage', 'The provider’s response is too large.', null), true)

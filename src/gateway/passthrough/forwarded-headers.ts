@@ -3,7 +3,7 @@ import type { PassthroughFormat } from './formats/format.ts'
 import type { Upstream } from '../providers/upstream.ts'
 
 /** Cached header sets per provider: a client's user agent rarely changes. */
-const MOST_KNOWN = 256
+const MAX_KNOWN = 256
 const headerSets = new WeakMap<Upstream, Map<string, readonly string[]>>()
 
 export function forwardedHeaders(
@@ -31,7 +31,7 @@ export function forwardedHeaders(
   if (sets === undefined) headerSets.set(upstream, (sets = new Map()))
   let cached = sets.get(forwarded)
   if (cached === undefined) {
-    if (sets.size >= MOST_KNOWN) sets.clear()
+    if (sets.size >= MAX_KNOWN) sets.clear()
     sets.set(forwarded, (cached = [...ownHeaders, ...forwarded.slice(0, -1).split('\n')]))
   }
   return cached

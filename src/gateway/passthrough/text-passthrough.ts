@@ -18,14 +18,14 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
  * A whole JSON answer up to this size is read before it is forwarded, so that a truncated one can be retried elsewhere.
  */
 const READ_FIRST = 1 << 20
-const MOST_GATHERED = 32 << 20
+const MAX_GATHERED = 32 << 20
 export const ERROR_BODY = 65_536
 export const STALL_MS = 300_000
 
 const HEAD = 4096
 const ERROR_FIRST =
   /^(?:\s|:[^\n]*\n|event: ?ping\n|data:[ \t]*\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data:[ \t]*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
-const MOST_UNSAID = 65_536
+const MAX_UNSAID = 65_536
 
 const NO_FRAMES = new Frames()
 
@@ -173,7 +173,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
         return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
       }
       this.#firstByteAt = performance.now()
-      this.#head = withoutComments(bytes.toString('utf8', 0, MOST_UNSAID))
+      this.#head = withoutComments(bytes.toString('utf8', 0, MAX_UNSAID))
       this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
     }
     // The input's usage is in the first events, which may arrive in small pieces.
@@ -185,7 +185,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   /** True if these events have the first content. Earlier bytes are held until then, up to a limit. */
   #opens(events: Buffer): boolean {
     this.#size += events.length
-    if (this.#size > MOST_UNSAID) this.#parts = []
+    if (this.#size > MAX_UNSAID) this.#parts = []
     this.#parts.push(events)
     return speaks(events.toString())
   }
@@ -246,7 +246,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 
   #gathers(controller: Dispatcher.DispatchController): boolean {
     this.#gathered ??= this.#redraft?.wantsWhole?.(Buffer.concat(this.#parts)) === true
-    if (!this.#gathered || this.#size <= MOST_GATHERED) return this.#gathered
+    if (!this.#gathered || this.#size <= MAX_GATHERED) return this.#gathered
     this.#refuse(controller, fault('garbage', 'The provider’s response is too large.', null))
     return true
   }

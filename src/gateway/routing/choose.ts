@@ -71,14 +71,14 @@ function nobody(
   const reasons = tell(exclusions, constraints)
   return refuse('no_route', {
     message: `No provider of \`${model}\` can handle this request. ${reasons
-      .slice(0, MOST_TOLD)
+      .slice(0, MAX_TOLD)
       .map(({ provider, reason }) => `${provider}: ${reason}`)
       .join(' ')}`,
     details: { models: requested.map((one) => one.model), excluded: reasons },
   })
 }
 
-const MOST_TOLD = 5
+const MAX_TOLD = 5
 
 export const tell = (
   exclusions: Route['excluded'],

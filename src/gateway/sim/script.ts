@@ -16,7 +16,7 @@ export interface Script {
   usage: Partial<Omit<Usage, 'total_tokens'>> | null
 }
 
-export const MOST_STEPS = 10_000
+export const MAX_STEPS = 10_000
 export const LONGEST_DELAY_MS = 600_000
 
 export class ScriptMistake extends Error {
@@ -67,8 +67,8 @@ function readScript(value: unknown): Script {
   }
   if (value['turns'] !== undefined && value['steps'] !== undefined) mistake('`turns` and `steps` can’t be combined.')
   const turns = value['steps'] !== undefined ? [readSteps(value['steps'], 'steps')] : readTurns(value['turns'])
-  if (turns.reduce((sum, steps) => sum + steps.length, 0) > MOST_STEPS)
-    mistake(`a script can have up to ${MOST_STEPS} steps.`)
+  if (turns.reduce((sum, steps) => sum + steps.length, 0) > MAX_STEPS)
+    mistake(`a script can have up to ${MAX_STEPS} steps.`)
   return { turns, usage: readUsage(value['usage']) }
 }
 

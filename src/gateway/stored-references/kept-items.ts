@@ -6,7 +6,7 @@ import { isObject, type Json, listOf } from '../model/json.ts'
 import { withSealedReasoning } from '../wire/openai-responses/write-items.ts'
 
 const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/
-const MOST_NAMED = 10_000
+const MAX_NAMED = 10_000
 
 const namedBy = (item: unknown): string | null =>
   isObject(item) && item['type'] === 'item_reference' && typeof item['id'] === 'string' && OURS.test(item['id'])
@@ -33,7 +33,7 @@ export function withKeptItems(body: Body, items: KeptItems, principal: Principal
     if (ids.has(id)) refuseTwice(id, i)
     ids.add(id)
   }
-  return items.find(ownerOfItems(principal), [...ids].slice(0, MOST_NAMED)).then((stored) => {
+  return items.find(ownerOfItems(principal), [...ids].slice(0, MAX_NAMED)).then((stored) => {
     if (stored.size === 0) return body
     const whole = input.map((item) => stored.get(namedBy(item) ?? '') ?? item)
     return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))

@@ -18,10 +18,10 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   cancel: ['POST'],
 }
 
-const MOST_BYTES = 32 << 20
+const MAX_BYTES = 32 << 20
 const TIMEOUT_MS = 60_000
 /** Limit of endpoints: more accounts at storing vendors are unlikely. */
-const MOST_ASKED = 8
+const MAX_ASKED = 8
 
 /**
  * Nothing is stored here, and in an account shared by the whole instance a response could belong to anyone. So only the
@@ -46,7 +46,7 @@ export function passStored(request: GatewayRequest, path: string): void {
         supportsShape(endpoint, 'openai-responses') &&
         upstreamOf(endpoint).transport === null,
     )
-    request.after(askAll(request, keepers.slice(0, MOST_ASKED), `/responses/${path}${query}`), (answer) => {
+    request.after(askAll(request, keepers.slice(0, MAX_ASKED), `/responses/${path}${query}`), (answer) => {
       if (answer === null)
         refuse('not_found', {
           message: `Response with id '${id}' not found: only responses stored in your own provider account can be retrieved.`,
@@ -101,7 +101,7 @@ async function ask(
       method: incoming.method === 'HEAD' ? 'GET' : (incoming.method as 'GET' | 'POST' | 'DELETE'),
       headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'accept-encoding'),
       mayBePrivate,
-      mostBytes: MOST_BYTES,
+      mostBytes: MAX_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
       credential,

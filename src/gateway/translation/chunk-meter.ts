@@ -5,19 +5,19 @@ import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
 /** Limit for buffered answers; longer ones count as endless. */
-const MOST_CHARACTERS = 32 << 20
+const MAX_CHARACTERS = 32 << 20
 /** A call, a citation, or the end of reasoning costs this many characters in addition to its own. */
 const OF_A_PART = 256
-const MOST_CALLS = 10_000
+const MAX_CALLS = 10_000
 /** Tokens of one image (ai.google.dev, image generation); four characters count as a token. */
 const PICTURE_TOKENS = 1_290
 const OF_A_PICTURE = PICTURE_TOKENS * 4
 /** Limit of images and audio, in base64: as much as one event of a stream may hold. */
-const MOST_MEDIA = 64 << 20
+const MAX_MEDIA = 64 << 20
 
 const TOO_MANY_CALLS: UpstreamFault = {
   kind: 'garbage',
-  message: `The provider returned more than ${MOST_CALLS} tool calls.`,
+  message: `The provider returned more than ${MAX_CALLS} tool calls.`,
 }
 
 /** Aborts endless answers. */
@@ -59,7 +59,7 @@ export class ChunkMeter {
         this.#count(chunk.transcript)
         break
       case 'tool_call_start':
-        if (++this.#calls > MOST_CALLS) return TOO_MANY_CALLS
+        if (++this.#calls > MAX_CALLS) return TOO_MANY_CALLS
         this.#gather(chunk)
         break
       case 'citation':
@@ -79,7 +79,7 @@ export class ChunkMeter {
       case 'lost':
         break
     }
-    return this.#characters + this.#besides > MOST_CHARACTERS || this.#media > MOST_MEDIA
+    return this.#characters + this.#besides > MAX_CHARACTERS || this.#media > MAX_MEDIA
       ? { kind: 'garbage', message: 'The provider’s response is too long.' }
       : null
   }

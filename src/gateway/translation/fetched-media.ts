@@ -13,8 +13,8 @@ type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
 /** Vendors' limit for one image (compat.md 7.1), and for everything fetched for one request. */
 const LARGEST = 5 << 20
-const MOST_BYTES = 20 << 20
-const MOST = 20
+const MAX_BYTES = 20 << 20
+const MAX = 20
 const TIMEOUT_MS = 15_000
 const HOPS = 3
 
@@ -79,9 +79,9 @@ export async function fetchMedia(
   eachMedia(canonical, ({ type, source }) => {
     if (isElsewhere(source, endpoint)) typesByUrl.set(source.url, type)
   })
-  if (typesByUrl.size > MOST) return unread(`a request can have up to ${MOST} URLs to download`)
+  if (typesByUrl.size > MAX) return unread(`a request can have up to ${MAX} URLs to download`)
   const sourcesByUrl = new Map<string, MediaSource>()
-  let remainingBytes = MOST_BYTES
+  let remainingBytes = MAX_BYTES
   const until = performance.now() + TIMEOUT_MS
   for (const [url, type] of typesByUrl) {
     const bounds = {

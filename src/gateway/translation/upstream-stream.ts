@@ -152,9 +152,9 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequ
   }
 }
 
-const MOST_WAITING = 512
-const MOST_IN_A_ROW = 256
-const MOST_BODY = 32 << 20
+const MAX_WAITING = 512
+const MAX_IN_A_ROW = 256
+const MAX_BODY = 32 << 20
 const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
 
 class UpstreamStream implements Dispatcher.DispatchHandler {
@@ -193,7 +193,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
         const next = this.#take()
         if (next !== null) {
           yield next
-          if (++inARow < MOST_IN_A_ROW) continue
+          if (++inARow < MAX_IN_A_ROW) continue
           // Without this limit, available chunks would all be written before anyone else is served.
           inARow = 0
           await nextPiece(this.#party)
@@ -244,9 +244,9 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     if (this.#events) this.#put(this.#reader.feed(bytes))
-    else if ((this.#size += bytes.length) <= (this.#status >= 300 ? ERROR_BODY : MOST_BODY)) this.#parts.push(bytes)
+    else if ((this.#size += bytes.length) <= (this.#status >= 300 ? ERROR_BODY : MAX_BODY)) this.#parts.push(bytes)
     else return this.#tooMuch(controller)
-    if (this.#waiting.length > MOST_WAITING) controller.pause()
+    if (this.#waiting.length > MAX_WAITING) controller.pause()
   }
 
   onResponseEnd(): void {

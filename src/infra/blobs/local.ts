@@ -9,7 +9,7 @@ import { tooLarge } from './too-large.ts'
 /** Read size, two buffers per reader. Larger reads are more efficient, but many readers must fit in memory. */
 const PART_BYTES = 256 * 1024
 const LARGE_PART_BYTES = 1024 * 1024
-const MOST_LARGE = 32
+const MAX_LARGE = 32
 const BLOCK_BYTES = 512 * 1024
 const FIRST_BYTES = 16 * 1024
 
@@ -142,7 +142,7 @@ async function* readParts(
   let large = false
   try {
     const end = Math.min(requestedEnd, (await file.stat()).size)
-    large = end - start > 4 * LARGE_PART_BYTES && largeReaders < MOST_LARGE
+    large = end - start > 4 * LARGE_PART_BYTES && largeReaders < MAX_LARGE
     if (large) largeReaders += 1
     const most = large ? LARGE_PART_BYTES : PART_BYTES
     const spare: Buffer[] = []

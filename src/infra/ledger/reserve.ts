@@ -18,8 +18,8 @@ export interface Reserve {
  * Larger than any balance or cap, so more expensive calls are refused, and small enough to be added to one without
  * exceeding 2⁶³.
  */
-const MOST: Nano = 2n ** 61n
-const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
+const MAX: Nano = 2n ** 61n
+const most = (nano: Nano): Nano => (nano > MAX ? MAX : nano)
 
 const statement = {
   name: 'reserve_calls',
@@ -39,7 +39,7 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
         shared,
         (kind = {
           place: kinds.size + 1,
-          account: shared.account === null ? 0 : accounts.place(shared.account, MOST),
+          account: shared.account === null ? 0 : accounts.place(shared.account, MAX),
           caps: shared.caps.map(({ subject, period, cap }) => capColumns.place(`${subject} ${period}`, cap)),
         }),
       )

@@ -10,7 +10,7 @@ export interface Metrics {
 }
 
 /** Clients choose unknown field names: above this limit they share one label. */
-const MOST_FIELDS = 200
+const MAX_FIELDS = 200
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
@@ -47,7 +47,7 @@ export function createMetrics(): Metrics {
     },
     gateway: createGatewayTallies(registry),
     loss(surface, shape, field) {
-      const isKnown = fields.has(field) || (fields.size < MOST_FIELDS && /^[\w.]{1,64}$/.test(field))
+      const isKnown = fields.has(field) || (fields.size < MAX_FIELDS && /^[\w.]{1,64}$/.test(field))
       if (isKnown) fields.add(field)
       losses.inc({ surface, shape, field: isKnown ? field : 'other' })
     },

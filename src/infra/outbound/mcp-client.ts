@@ -54,7 +54,7 @@ interface Session {
 
 const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 const OF_A_CALL: Meter = { remaining: 8 << 20, values: 50_000 }
 const OF_A_LISTING: Meter = { remaining: 1 << 20, values: 50_000 }
 const LONGEST_MESSAGE = 1_000
@@ -88,7 +88,7 @@ export function outsideMcp(
       {
         versionNegotiation: { mode: 'auto' },
         jsonSchemaValidator: noValidation,
-        listMaxPages: MOST_PAGES,
+        listMaxPages: MAX_PAGES,
         inputRequired: { autoFulfill: false },
       },
     )

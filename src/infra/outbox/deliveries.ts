@@ -31,7 +31,7 @@ export interface Consumer {
 const BATCH = 100
 const POLL_MS = 1_000
 /** A delivery is dropped after this many failures, so later ones aren't blocked. */
-const MOST_ATTEMPTS = 12
+const MAX_ATTEMPTS = 12
 
 export interface Deliveries extends AsyncDisposable {
   wake(consumers: ReadonlySet<string>): void
@@ -116,7 +116,7 @@ function deliver(
         break
       }
     }
-    if (failure && failure.attempts >= MOST_ATTEMPTS) handledSeqs.push(String(failure.seq))
+    if (failure && failure.attempts >= MAX_ATTEMPTS) handledSeqs.push(String(failure.seq))
     else if (failure)
       await pool.query(
         'update deliveries set attempts = $3, due_at = now() + make_interval(secs => $4) where consumer = $1 and seq = $2',

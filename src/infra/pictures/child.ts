@@ -5,11 +5,11 @@
 import type { PictureRequest, PictureResult } from './maker.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_PIXELS = 100_000_000
+const MAX_PIXELS = 100_000_000
 /** Decoded-size limits: a minimum for any image, a factor of the file size, and a maximum. */
 const PLAIN = 64 << 20
 const EACH = 100
-const MOST = 400 << 20
+const MAX = 400 << 20
 
 process.on('message', (drawing: PictureRequest) => void answer(drawing))
 process.on('disconnect', () => process.exit(0))
@@ -26,10 +26,10 @@ async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   const sharp = sharpModule.default
   sharp.concurrency(1)
   sharp.cache(false)
-  const picture = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
+  const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'none' })
   const { width, height, channels, depth } = await picture.metadata()
   const decodedBytes = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
-  if (decodedBytes > Math.min(MOST, PLAIN + EACH * bytes.length))
+  if (decodedBytes > Math.min(MAX, PLAIN + EACH * bytes.length))
     return { none: `${width} × ${height} in ${bytes.length} bytes` }
   const small = await picture
     .rotate()

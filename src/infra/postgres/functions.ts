@@ -14,7 +14,7 @@ export interface Functions {
  * Older versions to keep, most recently started first, because servers of other versions may be running. More than are
  * tried out in a day, so a running one isn't dropped.
  */
-const MOST_VERSIONS = 7
+const MAX_VERSIONS = 7
 
 export const ledgerFunctions = functionsIn('ledger', join(import.meta.dirname, '../ledger/sql'))
 
@@ -45,7 +45,7 @@ export async function applyFunctions(client: pg.ClientBase, { schema, prefix, sq
     if (rows[0]!.name !== schema) await client.query(begins)
     return false
   }
-  for (const { name } of rows.slice(MOST_VERSIONS)) await client.query(`drop schema ${name} cascade`)
+  for (const { name } of rows.slice(MAX_VERSIONS)) await client.query(`drop schema ${name} cascade`)
   await client.query(`create schema ${schema}; ${begins}`)
   // Functions keep this path (`set search_path from current`): first their own schema, then the tables.
   await client.query(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [schema])

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** Maximum prepared texts; further ones run unprepared, so that generated texts can't fill the server's memory. */
-const MOST_TEXTS = 1_000
+const MAX_TEXTS = 1_000
 
 /**
  * Prepares every parameterized statement once per connection: parsing and planning a join costs PostgreSQL more than
@@ -11,7 +11,7 @@ export function prepareStatements(pool: pg.Pool): void {
   const names = new Map<string, string>()
   const nameOf = (text: string): string | undefined => {
     const cachedName = names.get(text)
-    if (cachedName !== undefined || names.size >= MOST_TEXTS) return cachedName
+    if (cachedName !== undefined || names.size >= MAX_TEXTS) return cachedName
     const name = `uk${names.size}`
     names.set(text, name)
     return name

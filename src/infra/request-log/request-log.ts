@@ -53,12 +53,12 @@ export interface RequestLog extends AsyncDisposable {
 }
 
 const GATHER_MS = 1_000
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 /** Above this limit, while the database is down, new entries are dropped: calls matter more than their log. */
-const MOST_WAITING = 20_000
+const MAX_WAITING = 20_000
 const LONGEST_MESSAGE = 1_000
 const LONGEST_NAME = 300
-const MOST_LOSSES = 100
+const MAX_LOSSES = 100
 const DAY_MS = 86_400_000
 
 export function createRequestLog({
@@ -76,7 +76,7 @@ export function createRequestLog({
   let droppedCount = 0
 
   async function write(): Promise<void> {
-    let most = MOST_AT_ONCE
+    let most = MAX_AT_ONCE
     while (waiting.size > 0) {
       const batch = [...waiting.values()].slice(0, most)
       try {
@@ -94,7 +94,7 @@ export function createRequestLog({
       }
       for (const { id } of batch) waiting.delete(id)
       droppedCount = 0
-      most = Math.min(MOST_AT_ONCE, most * 2)
+      most = Math.min(MAX_AT_ONCE, most * 2)
     }
   }
   function begin(): void {
@@ -109,7 +109,7 @@ export function createRequestLog({
     isEnabled,
     add(request) {
       if (!isEnabled || waiting.has(request.id)) return
-      if (waiting.size >= MOST_WAITING) {
+      if (waiting.size >= MAX_WAITING) {
         droppedCount += 1
         return
       }
@@ -149,7 +149,7 @@ const boundRow = (row: LoggedRequest): LoggedRequest => ({
   asked_model: short(row.asked_model, LONGEST_NAME),
   model: short(row.model, LONGEST_NAME),
   error_message: short(row.error_message, LONGEST_MESSAGE),
-  losses: row.losses.slice(0, MOST_LOSSES).map((name) => short(name, LONGEST_NAME)!),
+  losses: row.losses.slice(0, MAX_LOSSES).map((name) => short(name, LONGEST_NAME)!),
   tried: row.tried.map((one) => ({
     ...one,
     model: short(one.model, LONGEST_NAME)!,

@@ -1,8 +1,8 @@
 import { edits } from '#core/text/near-word.ts'
 
-const MOST_SUGGESTIONS = 3
-const MOST_EDITS = 3
-const MOST_LETTERS = 64
+const MAX_SUGGESTIONS = 3
+const MAX_EDITS = 3
+const MAX_LETTERS = 64
 /** Shorter prefixes match too many words. */
 const SHORTEST_PREFIX = 3
 const ALIKE = 0.4
@@ -12,8 +12,8 @@ const ALIKE = 0.4
  */
 export function nearWords(word: string, candidates: readonly string[]): string[] {
   const typed = word.toLowerCase()
-  if (typed.length < 2 || typed.length > MOST_LETTERS) return []
-  const limit = Math.min(MOST_EDITS, Math.max(1, Math.floor(typed.length / 2)))
+  if (typed.length < 2 || typed.length > MAX_LETTERS) return []
+  const limit = Math.min(MAX_EDITS, Math.max(1, Math.floor(typed.length / 2)))
   const scored = [...new Set(candidates)].map((name) => ({
     name,
     distance: distanceOf(typed, name.toLowerCase(), limit),
@@ -21,7 +21,7 @@ export function nearWords(word: string, candidates: readonly string[]): string[]
   return scored
     .filter(({ distance }) => distance < Infinity)
     .toSorted((a, b) => a.distance - b.distance)
-    .slice(0, MOST_SUGGESTIONS)
+    .slice(0, MAX_SUGGESTIONS)
     .map(({ name }) => name)
 }
 
@@ -29,10 +29,10 @@ export function nearWords(word: string, candidates: readonly string[]): string[]
 function distanceOf(typed: string, name: string, limit: number): number {
   const count = Math.abs(typed.length - name.length) > limit ? Infinity : edits(typed, name)
   if (count <= limit && count < Math.max(typed.length, name.length)) return count
-  if (typed.length >= SHORTEST_PREFIX && name.startsWith(typed)) return MOST_EDITS + 1
-  if (typed.length >= SHORTEST_PREFIX && isAbbreviation(typed, name)) return MOST_EDITS + 2
+  if (typed.length >= SHORTEST_PREFIX && name.startsWith(typed)) return MAX_EDITS + 1
+  if (typed.length >= SHORTEST_PREFIX && isAbbreviation(typed, name)) return MAX_EDITS + 2
   const share = alike(typed, name)
-  return share > ALIKE ? MOST_EDITS + 2 + (1 - share) : Infinity
+  return share > ALIKE ? MAX_EDITS + 2 + (1 - share) : Infinity
 }
 
 /** Whether a word is another one with up to half of its letters missing: `mdl` for `model`. */

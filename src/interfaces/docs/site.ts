@@ -29,7 +29,7 @@ export interface Site {
 
 /** Placeholder address in guides and the description, replaced by the reader's origin. */
 const WRITTEN = 'http://127.0.0.1:4242'
-const MOST_KEPT_BYTES = 64 << 20
+const MAX_KEPT_BYTES = 64 << 20
 
 /** Serves the pages below `/docs`. Each page and the search index are built on first request. */
 export function createSite(allAreas: readonly Area[], version: string): Site {
@@ -57,7 +57,7 @@ export function createSite(allAreas: readonly Area[], version: string): Site {
   /** One server can have many names, so the number of cached origins is bounded. */
   function keep(key: string, fresh: Served): Served {
     keptBytes += fresh.body.length
-    if (keptBytes > MOST_KEPT_BYTES) {
+    if (keptBytes > MAX_KEPT_BYTES) {
       made.clear()
       keptBytes = fresh.body.length
     }

@@ -1,5 +1,5 @@
 import { searchableResource } from '#authz/searchable-resource.ts'
-import { MOST_BODY } from '#infra/text/index/searchable.ts'
+import { MAX_BODY } from '#infra/text/index/searchable.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 export const agentSearchable = searchableResource('agent', 'agents', async (db, ids) => {
@@ -12,6 +12,6 @@ export const agentSearchable = searchableResource('agent', 'agents', async (db, 
   return rows.map(({ description, system_prompt, ...row }) => ({
     ...row,
     keywords: '',
-    body: shorten([description, system_prompt].filter(Boolean).join('\n\n'), MOST_BODY),
+    body: shorten([description, system_prompt].filter(Boolean).join('\n\n'), MAX_BODY),
   }))
 })

@@ -40,7 +40,7 @@ export { connectionSchedules } from './connections/endpoint-tests.ts'
 export { catalogueService } from './catalogues/catalogues.ts'
 export { type Row, rowOfCatalogue } from './catalogues/rows.ts'
 
-const MOST_ENDPOINTS = 100
+const MAX_ENDPOINTS = 100
 
 export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async (ctx, id) => {
   const row = await endpointStore.get(ctx.db, id)
@@ -130,10 +130,10 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       )
       checkHasKey({ preset: preset?.id ?? null, base_url, ...sealedSecrets })
       const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
-        if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
+        if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MAX_ENDPOINTS)
           refuse('limit_reached', {
-            message: `You can have up to ${MOST_ENDPOINTS} provider endpoints. Delete one first.`,
-            details: { limit: MOST_ENDPOINTS },
+            message: `You can have up to ${MAX_ENDPOINTS} provider endpoints. Delete one first.`,
+            details: { limit: MAX_ENDPOINTS },
           })
         await connectionStore.begin(ctx.db, connection, toTest ? inCaseOfDeath(ctx) : null)
         return endpointStore

@@ -14,7 +14,7 @@ import { iso, isoOrNull } from '#core/time.ts'
 import { type ApiKey, apiKeys } from './contract.ts'
 import { type ApiKeyRow, apiKeyStore } from './store.ts'
 
-const MOST_KEYS = 1000
+const MAX_KEYS = 1000
 
 export const apiKeyService = implement(apiKeys, {
   async list(ctx, { status, workspace_id, cursor, limit }) {
@@ -47,10 +47,10 @@ export const apiKeyService = implement(apiKeys, {
       refuse('invalid_parameter', { param: 'expires_at', message: '`expires_at` must be in the future.' })
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.created', async (ctx) => {
-      if ((await apiKeyStore.countForCreate(ctx.db, ctx.principal.accountId)) >= MOST_KEYS)
+      if ((await apiKeyStore.countForCreate(ctx.db, ctx.principal.accountId)) >= MAX_KEYS)
         refuse('limit_reached', {
-          message: `You can have up to ${MOST_KEYS} API keys. Revoke one first.`,
-          details: { limit: MOST_KEYS },
+          message: `You can have up to ${MAX_KEYS} API keys. Revoke one first.`,
+          details: { limit: MAX_KEYS },
         })
       // A new key would outlive a session or key that was just revoked.
       await checkLive(ctx)

@@ -6,7 +6,7 @@ import { copyAutomation } from '#test/automations/copies.ts'
 import { type Caller, type Person, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-const MOST = 1_000
+const MAX = 1_000
 const yearly = { kind: 'cron', schedule: '0 0 1 1 *' }
 
 const countOf = async (pool: pg.Pool, { id }: Person): Promise<number> =>
@@ -18,7 +18,7 @@ test('50 concurrent creations on two servers stop at 1,000 automations per accou
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { pool } = server.app.engine.postgres
   const first = await make(alice, yearly)
-  await copyAutomation(pool, first.id, MOST - 30)
+  await copyAutomation(pool, first.id, MAX - 30)
   const { key } = await alice.key()
   const at: Caller[] = [server, second].map(({ origin }) => caller(origin, { authorization: `Bearer ${key}` }))
   const { action } = (await alice.get(`/automations/${first.id}`)).body.data
@@ -27,8 +27,8 @@ test('50 concurrent creations on two servers stop at 1,000 automations per accou
   const refusals = answers.filter(({ status }) => status !== 201)
   assert.equal(answers.length - refusals.length, 29)
   for (const { status, body } of refusals)
-    assert.deepEqual([status, body.error.code, body.error.details], [409, 'limit_reached', { limit: MOST }])
-  assert.equal(await countOf(pool, alice), MOST)
+    assert.deepEqual([status, body.error.code, body.error.details], [409, 'limit_reached', { limit: MAX }])
+  assert.equal(await countOf(pool, alice), MAX)
 
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data
   await pool.query(

@@ -39,7 +39,7 @@ export { startAutomations } from './worker.ts'
 
 const TEND_SECONDS = 5
 /** Per account, including archived ones. */
-const MOST_AUTOMATIONS = 1_000
+const MAX_AUTOMATIONS = 1_000
 const DAY_SECONDS = 86_400
 
 export const automationSchedules = (engine: Engine<ChatHandles>): Job[] => [
@@ -278,10 +278,10 @@ const loadAutomation = async (ctx: Context, id: Id): Promise<AutomationRow> =>
   (await automationStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 async function checkRoom(ctx: Context): Promise<void> {
-  if ((await automationStore.countForAccount(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
+  if ((await automationStore.countForAccount(ctx.db, ctx.principal.accountId)) >= MAX_AUTOMATIONS)
     refuse('limit_reached', {
-      message: `An account can have up to ${MOST_AUTOMATIONS} automations. Delete one first.`,
-      details: { limit: MOST_AUTOMATIONS },
+      message: `An account can have up to ${MAX_AUTOMATIONS} automations. Delete one first.`,
+      details: { limit: MAX_AUTOMATIONS },
     })
 }
 

@@ -82,7 +82,7 @@ export const automationSecrets: readonly SealedColumns[] = [
   { table: 'automation_secrets', columns: ['sealed_secret'] },
 ]
 
-const MOST_SECRETS = 20
+const MAX_SECRETS = 20
 
 export const automationStore = {
   get: (db: Db, id: Id): Promise<AutomationRow | undefined> => whole(db).where('r.id', '=', id).executeTakeFirst(),
@@ -145,14 +145,14 @@ export const automationStore = {
       .where('automation_id', '=', id)
       .where('expires_at', '>', now)
       .orderBy('id', 'desc')
-      .limit(MOST_SECRETS)
+      .limit(MAX_SECRETS)
       .execute(),
 
   /** Stores a rotated secret. Null: revokes all former secrets. */
   async retire(db: Db, automationId: Id, secret: Selectable<SecretTable> | null): Promise<void> {
     if (secret !== null) await db.insertInto('automation_secrets').values(secret).execute()
     await sql`delete from automation_secrets where automation_id = ${automationId} and (${secret === null} or expires_at <= now()
-      or id not in (select id from automation_secrets where automation_id = ${automationId} order by id desc limit ${MOST_SECRETS}))`.execute(
+      or id not in (select id from automation_secrets where automation_id = ${automationId} order by id desc limit ${MAX_SECRETS}))`.execute(
       db,
     )
   },

@@ -21,7 +21,7 @@ const LOOK_MS = 250
 const LOST_MS = 1_000
 /** Automations and ticks per transaction, so that one with a year of missed ticks delays no other. */
 const AT_ONCE = 500
-const MOST_TICKS = 5_000
+const MAX_TICKS = 5_000
 const LAUNCHES = 8
 
 /**
@@ -127,7 +127,7 @@ export async function fireTicks(
 ): Promise<{ more: boolean; giveWay: Id[] }> {
   const firings: Firing[] = []
   const moves: { id: Id; next: Date | null; firedAt: Date | null }[] = []
-  const most = Math.max(1, Math.floor(MOST_TICKS / due.length))
+  const most = Math.max(1, Math.floor(MAX_TICKS / due.length))
   let more = false
   for (const automation of due) {
     const plan = ticksOf(engine, automation, at, most)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_BODY, type Searchable } from '#infra/text/index/searchable.ts'
+import { MAX_BODY, type Searchable } from '#infra/text/index/searchable.ts'
 import type { Id } from '#core/ids.ts'
 
 /** Indexes chats by title and messages by text. Skips temporary chats, tool output and unfinished answers. */
@@ -39,7 +39,7 @@ export const chatSearchable: Searchable = {
         'm.created_at',
         'm.updated_at',
         'c.title',
-        sql<string>`left(m.text, ${MOST_BODY})`.as('text'),
+        sql<string>`left(m.text, ${MAX_BODY})`.as('text'),
       ])
       .where('m.id', 'in', ids)
       .where('c.temporary', '=', false)

@@ -3,7 +3,7 @@ import { type Meter, fetchThrough } from '#packages/http-client/fetch.ts'
 import { RetrieveFailed } from '#packages/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
 
-const MOST_HOPS = 5
+const MAX_HOPS = 5
 const WITHIN_MS = 120_000
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
@@ -33,7 +33,7 @@ export async function* fetchBytes(
       }
       await answer.body?.cancel()
       const next = URL.parse(location, url.href)
-      if (next === null || !/^https?:$/.test(next.protocol) || hop >= MOST_HOPS)
+      if (next === null || !/^https?:$/.test(next.protocol) || hop >= MAX_HOPS)
         return wrong('The URL redirects to an unsupported address.')
       url = next
     }

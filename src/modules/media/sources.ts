@@ -14,9 +14,9 @@ import type { Inputs, NamedSource, StoredInput } from './ask.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Per input file (contract, part 16). */
-const MOST_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
+const MAX_BYTES = { image: 64 << 20, audio: 512 << 20 } as const
 
-const MOST_PICTURES = 16
+const MAX_PICTURES = 16
 
 /** `staged` null: already in the blob store. */
 export interface ReadSource extends StoredInput {
@@ -47,10 +47,10 @@ function partOf(part: string | null, inputs: readonly ReadSource[], sources: rea
   if (field === 'sound' && sources.some((one) => one.field === 'sound'))
     refuse('invalid_parameter', { param: 'audio', message: 'Send `audio` or the part `file`, not both.' })
   if (field === 'sound') return { field, param: 'file', place, kind: 'audio' }
-  if (place >= (field === 'mask' ? 1 : MOST_PICTURES))
+  if (place >= (field === 'mask' ? 1 : MAX_PICTURES))
     refuse('invalid_parameter', {
       param: field,
-      message: field === 'mask' ? 'You can send up to one `mask`.' : `You can send up to ${MOST_PICTURES} images.`,
+      message: field === 'mask' ? 'You can send up to one `mask`.' : `You can send up to ${MAX_PICTURES} images.`,
     })
   return { field, param: field === 'mask' ? field : `${field}.${place}`, place, kind: 'image' }
 }
@@ -59,12 +59,12 @@ async function readSource(ctx: Context, { source, ...named }: NamedSource): Prom
   switch (source.kind) {
     case 'file': {
       const { name, size, read } = await readableFile(ctx, source.file_id, `${named.param}.file_id`)
-      if (size > MOST_BYTES[named.kind]) tooLarge(named)
+      if (size > MAX_BYTES[named.kind]) tooLarge(named)
       return stageInput(ctx, read(0), named, name)
     }
     case 'url': {
       checkGivenUrl(ctx.engine.config, source.url, `${named.param}.url`)
-      return stageInput(ctx, fetchBytes(ctx, new URL(source.url), named, MOST_BYTES[named.kind]), named, null)
+      return stageInput(ctx, fetchBytes(ctx, new URL(source.url), named, MAX_BYTES[named.kind]), named, null)
     }
     case 'base64':
       return stageInput(ctx, [decoded(source.data, 'base64', `${named.param}.data`)], named, null)
@@ -79,7 +79,7 @@ async function stageInput(
   name: string | null,
 ): Promise<ReadSource> {
   const { media, blobs } = ctx.engine
-  await using file = await media.stage(each(bytes), { mostBytes: MOST_BYTES[kind], signal: ctx.signal })
+  await using file = await media.stage(each(bytes), { mostBytes: MAX_BYTES[kind], signal: ctx.signal })
   const account = ctx.principal.accountId
   let facts: MediaFacts
   let blob: StagedBlob
@@ -108,8 +108,8 @@ function unreadable({ reason, message }: UnreadableMedia, param: string): never 
 const tooLarge = ({ param, kind }: SourceField): never =>
   refuse('payload_too_large', {
     param,
-    message: `${kind === 'image' ? 'An image' : 'A recording'} can have up to ${MOST_BYTES[kind] >> 20} MiB.`,
-    details: { limit_bytes: MOST_BYTES[kind] },
+    message: `${kind === 'image' ? 'An image' : 'A recording'} can have up to ${MAX_BYTES[kind] >> 20} MiB.`,
+    details: { limit_bytes: MAX_BYTES[kind] },
   })
 
 export function inputsOf(engine: Pick<Engine, 'blobs' | 'postgres'>, storedInputs: readonly StoredInput[]): Inputs {

@@ -26,8 +26,8 @@ export { type HasPushKeys, createPushKeys, resealPushKey } from './delivery/push
 export { pushSecrets } from './delivery/push-store.ts'
 export { notificationConsumer } from './consumer.ts'
 
-const MOST_PREFERENCES = 1_000
-const MOST_BROWSERS = 20
+const MAX_PREFERENCES = 1_000
+const MAX_BROWSERS = 20
 
 /** A key restricted to one workspace sees only that workspace's notifications, and none after its owner has left it. */
 function heldTo({ principal }: Context): Id | null {
@@ -163,10 +163,10 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
         refuse('invalid_parameter', { param: `preferences.${wrong}.digest`, message: 'Only email supports `digest`.' })
       await ctx.transaction(async (ctx) => {
         for (const change of changes) await preferences.set(ctx.db, ctx.principal.accountId, change)
-        if ((await preferences.count(ctx.db, ctx.principal.accountId)) > MOST_PREFERENCES)
+        if ((await preferences.count(ctx.db, ctx.principal.accountId)) > MAX_PREFERENCES)
           refuse('limit_reached', {
-            message: `You can have up to ${MOST_PREFERENCES} preferences.`,
-            details: { limit: MOST_PREFERENCES },
+            message: `You can have up to ${MAX_PREFERENCES} preferences.`,
+            details: { limit: MAX_PREFERENCES },
           })
       })
       return showPreferences(ctx)
@@ -227,10 +227,10 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
           sessionId: ctx.principal.credential.kind === 'session' ? ctx.principal.credential.id : null,
           keyId: behalfOf(ctx.principal).key_id,
         })
-        if ((await pushStore.list(ctx.db, accountId, null, MOST_BROWSERS + 1)).length > MOST_BROWSERS)
+        if ((await pushStore.list(ctx.db, accountId, null, MAX_BROWSERS + 1)).length > MAX_BROWSERS)
           refuse('limit_reached', {
-            message: `You can register up to ${MOST_BROWSERS} browsers for push notifications. Remove one first.`,
-            details: { limit: MOST_BROWSERS },
+            message: `You can register up to ${MAX_BROWSERS} browsers for push notifications. Remove one first.`,
+            details: { limit: MAX_BROWSERS },
           })
         return showPush(ctx, row)
       })

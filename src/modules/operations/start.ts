@@ -71,14 +71,14 @@ export const defineOperation = <I extends object, H = unknown>(
 /** Jobs for one host have that host's name, so no other process takes them. */
 export const jobOf = (host: string | null): string => (host === null ? 'operation' : `operation@${host}`)
 
-const MOST_UNFINISHED = 1_000
+const MAX_UNFINISHED = 1_000
 
 /** Concurrent calls can slightly exceed the limit. */
 export async function checkOperationRoom({ db, principal: { accountId } }: Context): Promise<void> {
-  if ((await operations.countUnfinished(db, accountId, MOST_UNFINISHED)) < MOST_UNFINISHED) return
+  if ((await operations.countUnfinished(db, accountId, MAX_UNFINISHED)) < MAX_UNFINISHED) return
   refuse('concurrency_limited', {
-    message: `You have ${MOST_UNFINISHED} unfinished operations, which is the limit. Wait for some to finish, or cancel some.`,
-    details: { limit: MOST_UNFINISHED },
+    message: `You have ${MAX_UNFINISHED} unfinished operations, which is the limit. Wait for some to finish, or cancel some.`,
+    details: { limit: MAX_UNFINISHED },
     headers: { 'retry-after': '5' },
   })
 }

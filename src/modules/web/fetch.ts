@@ -11,7 +11,7 @@ import { iso } from '#core/time.ts'
 import type { WebPage } from './contract.ts'
 import { type Robots, USER_AGENT } from './robots.ts'
 
-const MOST_BYTES = 10 << 20
+const MAX_BYTES = 10 << 20
 const TIMEOUT_MS = 30_000
 const HOPS = 10
 
@@ -70,7 +70,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<RetrieveRe
         'accept',
         'text/markdown, text/html;q=0.9, application/pdf;q=0.8, text/*;q=0.7, */*;q=0.1',
       ],
-      mostBytes: MOST_BYTES,
+      mostBytes: MAX_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: HOPS,
       credential: '',

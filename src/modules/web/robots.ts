@@ -8,9 +8,9 @@ export const USER_AGENT = `Mozilla/5.0 (compatible; ${AGENT}/1.0; fetches at a u
 const KEPT_MS = 3_600_000
 /** Retries sooner after a server error. */
 const TROUBLE_MS = 60_000
-const MOST_ORIGINS = 1_000
+const MAX_ORIGINS = 1_000
 /** RFC 9309, 2.5: at least 500 KiB must be read. */
-const MOST_BYTES = 512 << 10
+const MAX_BYTES = 512 << 10
 const TIMEOUT_MS = 8_000
 
 /** The package's types describe a default export inside its module, but Node imports the function itself. */
@@ -31,7 +31,7 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
       const { status, bytes } = await retrieve(outbound, {
         url,
         headers: ['user-agent', USER_AGENT],
-        mostBytes: MOST_BYTES,
+        mostBytes: MAX_BYTES,
         timeoutMs: TIMEOUT_MS,
         hops: 5,
         credential: '',
@@ -56,7 +56,7 @@ export function createRobots(outbound: Outbound, now: () => number = () => perfo
       const { origin } = url
       let rules = await unlessLeft(known.get(origin), signal)
       if (rules === undefined || rules.until < now()) {
-        if (known.size >= MOST_ORIGINS) known.delete(known.keys().next().value!)
+        if (known.size >= MAX_ORIGINS) known.delete(known.keys().next().value!)
         known.delete(origin)
         const loading = load(origin)
         known.set(origin, loading)

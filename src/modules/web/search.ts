@@ -26,7 +26,7 @@ export function providersOf({ environment }: Config): SetUp[] {
   return all.filter(({ key, base }) => key !== '' && /^https?:$/.test(URL.parse(base)?.protocol ?? ''))
 }
 
-const MOST_BYTES = 8 << 20
+const MAX_BYTES = 8 << 20
 const TIMEOUT_MS = 15_000
 
 /** Queries the first provider that answers. An explicitly chosen provider isn't replaced. */
@@ -68,7 +68,7 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
       ...(body && { body }),
       // Configured by the administrator, and often a SearXNG on the same network.
       mayBePrivate: true,
-      mostBytes: MOST_BYTES,
+      mostBytes: MAX_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 0,
       // The instance's own key, which doesn't change until a restart.

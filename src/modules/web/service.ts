@@ -7,7 +7,7 @@ import type { Robots } from './robots.ts'
 import { searchWeb } from './search.ts'
 
 /** The providers' maximum per page. */
-const MOST = 20
+const MAX = 20
 
 export { createRobots } from './robots.ts'
 
@@ -23,7 +23,7 @@ export const webService = implementWith<Context<HasRobots>>()(web, {
     const position = positionOf('web_search', filters, cursor)
     const page = wholeAt(position, 0) ?? 1
     const named = position === null ? provider : (position[1] as typeof provider)
-    const found = await searchWeb(ctx, { ...question, page, count: Math.min(limit, MOST) }, named)
+    const found = await searchWeb(ctx, { ...question, page, count: Math.min(limit, MAX) }, named)
     return {
       rows: found.results.slice(0, limit),
       // The next page uses the same provider: another one would repeat and skip results.

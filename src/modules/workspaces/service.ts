@@ -21,7 +21,7 @@ import { memberStore } from './member-store.ts'
 import { showWorkspace } from './show.ts'
 import { type CountedWorkspace, workspaceStore } from './store.ts'
 
-export const MOST_WORKSPACES = 1000
+export const MAX_WORKSPACES = 1000
 
 const workspace = finder('workspace', async (ctx: Context, id) => (await workspaceStore.get(ctx.db, id)) ?? null)
 
@@ -183,10 +183,10 @@ const read = async (ctx: Context, id: Id): Promise<CountedWorkspace> =>
   (await workspaceStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
 export async function checkRoomFor(ctx: Context, accountId: Id): Promise<void> {
-  if ((await memberStore.countOf(ctx.db, accountId)) >= MOST_WORKSPACES)
+  if ((await memberStore.countOf(ctx.db, accountId)) >= MAX_WORKSPACES)
     refuse('limit_reached', {
-      message: `You can be a member of up to ${MOST_WORKSPACES} workspaces.`,
-      details: { limit: MOST_WORKSPACES },
+      message: `You can be a member of up to ${MAX_WORKSPACES} workspaces.`,
+      details: { limit: MAX_WORKSPACES },
     })
 }
 

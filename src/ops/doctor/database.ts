@@ -38,14 +38,14 @@ export async function checkSchema(client: pg.ClientBase): Promise<CheckResult> {
   return ok(`All ${names.length} migrations have run.`)
 }
 
-const MOST_DRIFT_MS = 2_000
+const MAX_DRIFT_MS = 2_000
 
 export async function checkClock(client: pg.ClientBase): Promise<CheckResult> {
   const before = Date.now()
   const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
   const drift = rows[0]!.now.getTime() - (before + Date.now()) / 2
   const words = `This machine's clock and the database's clock differ by ${Math.abs(Math.round(drift))} ms.`
-  return Math.abs(drift) > MOST_DRIFT_MS ? fail(words, 'Synchronize both with NTP.') : ok(words)
+  return Math.abs(drift) > MAX_DRIFT_MS ? fail(words, 'Synchronize both with NTP.') : ok(words)
 }
 
 export async function checkServers(client: pg.ClientBase): Promise<CheckResult> {

@@ -84,8 +84,8 @@ export async function checkBlobs(blobs: Blobs, { blobs: where }: Config): Promis
   }
 }
 
-const LEAST_BYTES = 1e9
-const LEAST_PART = 0.1
+const MIN_BYTES = 1e9
+const MIN_PART = 0.1
 
 export async function checkDisk({ dataDir }: Config): Promise<CheckResult> {
   let there = dataDir
@@ -93,8 +93,8 @@ export async function checkDisk({ dataDir }: Config): Promise<CheckResult> {
   const { bavail, blocks, bsize } = await statfs(there)
   const free = bavail * bsize
   const words = `${sizeWords(free)} of ${sizeWords(blocks * bsize)} free for ${dataDir}.`
-  if (free < LEAST_BYTES / 4) return fail(words, 'Free up space before the database stops.')
-  if (free < LEAST_BYTES || bavail < blocks * LEAST_PART)
+  if (free < MIN_BYTES / 4) return fail(words, 'Free up space before the database stops.')
+  if (free < MIN_BYTES || bavail < blocks * MIN_PART)
     return warn(words, 'Free up space, or lower UK_REQUEST_RETENTION_DAYS.')
   return ok(words)
 }

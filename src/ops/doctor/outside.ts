@@ -26,7 +26,7 @@ export async function checkMail({ smtpUrl }: Config): Promise<CheckResult> {
   }
 }
 
-const MOST_DRIFT_MS = 30_000
+const MAX_DRIFT_MS = 30_000
 
 export async function checkPublicUrl({ publicUrl, host }: Config): Promise<CheckResult> {
   const loopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
@@ -51,7 +51,7 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Check
         'Check that the server is running and the proxy forwards to it.',
       )
     const drift = Date.parse(answer.headers.get('date') ?? '') - Date.now()
-    if (Math.abs(drift) > MOST_DRIFT_MS)
+    if (Math.abs(drift) > MAX_DRIFT_MS)
       return warn(
         `The clock of ${publicUrl} differs from this machine's by ${Math.round(drift / 1000)} s.`,
         'Synchronize both with NTP.',

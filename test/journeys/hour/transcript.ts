@@ -14,8 +14,8 @@ export interface Chapter {
   lines: Line[]
 }
 
-const MOST_LINES = 16
-const MOST_COLUMNS = 132
+const MAX_LINES = 16
+const MAX_COLUMNS = 132
 
 /** The parts of an output that are other on every machine or nobody else's business, and their names here. */
 export type Names = readonly (readonly [was: string | RegExp, now: string])[]
@@ -36,12 +36,12 @@ export function readable(output: string, names: Names): string {
   const lines = text
     .split('\n')
     .map((line) => line.split('\r').at(-1)!.trimEnd())
-    .map((line) => (line.length > MOST_COLUMNS ? `${line.slice(0, MOST_COLUMNS)}…` : line))
+    .map((line) => (line.length > MAX_COLUMNS ? `${line.slice(0, MAX_COLUMNS)}…` : line))
   while (lines[0] === '') lines.shift()
   while (lines.at(-1) === '') lines.pop()
-  if (lines.length <= MOST_LINES) return lines.join('\n')
-  const half = MOST_LINES / 2
-  return [...lines.slice(0, half), `… ${lines.length - MOST_LINES} lines …`, ...lines.slice(-half)].join('\n')
+  if (lines.length <= MAX_LINES) return lines.join('\n')
+  const half = MAX_LINES / 2
+  return [...lines.slice(0, half), `… ${lines.length - MAX_LINES} lines …`, ...lines.slice(-half)].join('\n')
 }
 
 const clock = (ms: number): string => {

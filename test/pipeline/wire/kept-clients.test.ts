@@ -19,7 +19,7 @@ import { READERS } from './readers.ts'
 
 const CALLS = 40
 /** Connections a client may use for sequential calls; a retry would open another. */
-const MOST = 1
+const MAX = 1
 
 let server: TestServer
 let headers: Record<string, string>
@@ -39,7 +39,7 @@ async function calls(call: Call, origin = server.origin): Promise<void> {
     assert.ok(text.includes(`word${n}`), text)
     assert.equal(text.startsWith('{'), !stream, text)
   }
-  assert.ok(acceptCount - before <= MOST, `${acceptCount - before} connections`)
+  assert.ok(acceptCount - before <= MAX, `${acceptCount - before} connections`)
 }
 
 const keepAlive = () => new Agent({ keepAlive: true, maxSockets: 1 })
@@ -150,7 +150,7 @@ for (const { read, environment } of READERS)
       assert.equal(stderr.match(/^< HTTP\/1\.1 200/gm)?.length, CALLS * paths.length)
       for (let n = 0; n < CALLS * paths.length; n++) assert.ok(stdout.includes(`word${n}`), `word${n}`)
       assert.doesNotMatch(stderr, /leftover|excess/i)
-      assert.ok(acceptCount - before <= MOST, `${acceptCount - before} connections`)
+      assert.ok(acceptCount - before <= MAX, `${acceptCount - before} connections`)
     })
 
     const disposable = (agent: Agent): Agent & Disposable =>

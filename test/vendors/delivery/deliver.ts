@@ -40,7 +40,7 @@ export type Answer = Whole | Flow
 
 export type Line = { signal: AbortSignal; headers: Record<string, string>; breakOff: () => void }
 
-const MOST_PIECES = 10_000
+const MAX_PIECES = 10_000
 const PIECE_BYTES = 16_384
 
 export async function deliver(
@@ -57,7 +57,7 @@ export async function deliver(
   const pieceBytes = behaviour.chunking ?? ('body' in answer ? answer.pieceBytes : undefined)
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
   // A network delivers many frames of a long answer at once.
-  const many = pieces.length > MOST_PIECES && !behaviour.perChunkDelayMs
+  const many = pieces.length > MAX_PIECES && !behaviour.perChunkDelayMs
   const chunks = rechunk(cutPieces(pieces, behaviour), pieceBytes ?? (many ? PIECE_BYTES : undefined))
   const length = behaviour.garbage === 'truncated' ? chunks.reduce((sum, piece) => sum + piece.length, 0) : total
   response.writeHead('body' in answer ? answer.status : 200, {

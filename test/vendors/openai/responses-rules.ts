@@ -129,7 +129,7 @@ const format: Rule = typedUnion({
 })
 
 /** The minimum of output tokens at OpenAI. */
-export const LEAST_OUTPUT = 16
+export const MIN_OUTPUT = 16
 
 export const responsesRequest: Rule = object(
   {
@@ -147,7 +147,7 @@ export const responsesRequest: Rule = object(
       { nullable: true },
     ),
     text: object({ format, verbosity: oneOf('low', 'medium', 'high') }, { nullable: true }),
-    max_output_tokens: count(LEAST_OUTPUT),
+    max_output_tokens: count(MIN_OUTPUT),
     max_tool_calls: count(1),
     previous_response_id: optionalText,
     conversation: { kind: ['string', 'object'], nullable: true },
@@ -235,6 +235,6 @@ export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefi
 }
 
 export function tooFew(limit: number): OpenAIError {
-  const message = `Invalid 'max_output_tokens': ${article('integer')} below minimum value. Expected a value >= ${LEAST_OUTPUT}, but got ${limit} instead.`
+  const message = `Invalid 'max_output_tokens': ${article('integer')} below minimum value. Expected a value >= ${MIN_OUTPUT}, but got ${limit} instead.`
   return { status: 400, message, param: 'max_output_tokens', code: 'integer_below_min_value' }
 }

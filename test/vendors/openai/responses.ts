@@ -13,7 +13,7 @@ import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { faultError, type OpenAIError } from './rules.ts'
 import { notFoundError, OpenAIStore } from './store.ts'
 import { eventsOf, itemsOf, type Wish } from './responses-items.ts'
-import { itemConflict, itemNames, itemPairing, LEAST_OUTPUT, responsesRequest, tooFew } from './responses-rules.ts'
+import { itemConflict, itemNames, itemPairing, MIN_OUTPUT, responsesRequest, tooFew } from './responses-rules.ts'
 import { id, parse, planOf, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { failsFirst, type Call } from '../server.ts'
@@ -182,7 +182,7 @@ export class Responses {
     if (!body) return { refused: { status: 400, message: 'We could not parse the JSON body of your request.' } }
     const fault = check(responsesRequest, body)
     const least = body['max_output_tokens']
-    if (fault?.kind === 'range' && fault.path[0] === 'max_output_tokens' && least < LEAST_OUTPUT)
+    if (fault?.kind === 'range' && fault.path[0] === 'max_output_tokens' && least < MIN_OUTPUT)
       return { refused: tooFew(least) }
     if (fault) return { refused: faultError(fault) }
     const model = this.#shop.models.find((one) => one.id === body['model'])

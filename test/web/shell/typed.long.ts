@@ -223,14 +223,14 @@ async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
 const OPENERS =
   /^(New|Create|Add|Invite|Share|Edit|Change|Rename|Request|Connect computer|Install|Move|Copy to|Grant|Transfer|Set|Limit)\b/
 /** Rows of a list have the same buttons. */
-const MOST_BUTTONS = 4
+const MAX_BUTTONS = 4
 
 /** Types into the dialogs that a page's buttons open. Returns the labels of these buttons. */
 async function tryButtons(page: Page, path: string): Promise<string[]> {
   const buttons = page.locator('#content').getByRole('button', { name: OPENERS })
   const tried: string[] = []
   let count = 1
-  for (let which = 0; which < Math.min(count, MOST_BUTTONS); which++) {
+  for (let which = 0; which < Math.min(count, MAX_BUTTONS); which++) {
     await openPage(page, path)
     await settle(page)
     count = await buttons.count()

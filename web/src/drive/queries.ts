@@ -8,7 +8,7 @@ export type GrepRow = Awaited<ReturnType<typeof uk.drive.grep>>['rows'][number]
 export type Share = Awaited<ReturnType<typeof uk.shares.list>>['rows'][number]
 
 /** The display limit per folder. */
-export const MOST_ROWS = 20_000
+export const MAX_ROWS = 20_000
 
 export const rowsQuery = (place: Place) =>
   queryOptions({
@@ -22,7 +22,7 @@ export const rowsQuery = (place: Place) =>
         })
         rows.push(...page.files)
         before = page.next
-        if (before === null || rows.length >= MOST_ROWS) return rows
+        if (before === null || rows.length >= MAX_ROWS) return rows
       }
     },
     staleTime: 30_000,

@@ -5,7 +5,7 @@ import { say, sayUndo } from '../ui/dialogs/toast.tsx'
 type Undo = () => Promise<string | null>
 
 const done: Undo[] = []
-const MOST = 50
+const MAX = 50
 
 /** Runs an action that can be undone from the moment it starts, and shows a toast with Undo. */
 export async function withUndo<T>(
@@ -18,7 +18,7 @@ export async function withUndo<T>(
     return undoable?.back ?? null
   }
   done.push(undo)
-  if (done.length > MOST) done.shift()
+  if (done.length > MAX) done.shift()
   const forget = (): void => void done.splice(done.indexOf(undo), done.includes(undo) ? 1 : 0)
   try {
     const result = await work

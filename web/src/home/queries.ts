@@ -4,7 +4,7 @@ import { everyRow, uk, unlessRefused } from '../shared/api.ts'
 export type Chat = Awaited<ReturnType<typeof uk.chats.list>>['rows'][number]
 export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
 
-const MOST_RUNS = 12
+const MAX_RUNS = 12
 
 /** The recent chats of all workspaces. Shares its cache with the chats page. */
 export const lastChatsQuery = queryOptions({
@@ -21,7 +21,7 @@ export const goingQuery = queryOptions({
   queryKey: ['chats', 'going'],
   queryFn: async (): Promise<Going[]> => {
     const { rows } = await uk.chats.list({ limit: 100 })
-    const busy = rows.filter(({ active_run_id }) => active_run_id !== null).slice(0, MOST_RUNS)
+    const busy = rows.filter(({ active_run_id }) => active_run_id !== null).slice(0, MAX_RUNS)
     const runs = busy.map(async (chat) => {
       // The run may have ended, or the chat been deleted, in the meantime.
       const run = await unlessRefused(uk.chats.run({ id: chat.id, run_id: chat.active_run_id! }))
@@ -42,7 +42,7 @@ export const lastFilesQuery = queryOptions({
 })
 
 /** How many providers are tested automatically: enough for a first response. */
-const MOST_ASKED_ABOUT = 4
+const MAX_ASKED_ABOUT = 4
 
 /** Text models: the cheapest ones, and some of working providers that have none among those. */
 export const writersQuery = queryOptions({
@@ -53,7 +53,7 @@ export const writersQuery = queryOptions({
       everyRow(uk.ai_gateway.providers({ limit: 100 })),
     ])
     const listed = new Set(items.map(({ provider }) => provider))
-    const others = providers.filter(({ slug, serving }) => serving && !listed.has(slug)).slice(0, MOST_ASKED_ABOUT)
+    const others = providers.filter(({ slug, serving }) => serving && !listed.has(slug)).slice(0, MAX_ASKED_ABOUT)
     const theirs = await Promise.all(others.map(({ slug }) => uk.models.search({ provider: slug, limit: 20 })))
     return [...items, ...theirs.flatMap((of) => of.items)].filter(({ modalities }) =>
       modalities.output.includes('text'),

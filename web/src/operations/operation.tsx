@@ -18,7 +18,7 @@ import { saysKind } from '../shared/operations/kinds.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 import { jsonText } from '../ui/text/json-text.ts'
 
-const MOST_SHOWN = 50_000
+const MAX_SHOWN = 50_000
 
 export function OperationPage() {
   const { id } = useParams({ from: '/shell/operations/$id' })
@@ -142,7 +142,7 @@ function Result({ result }: { result: unknown }) {
         aria-label="Result"
         className="max-h-[50dvh] overflow-auto border border-line bg-sunk/50 px-4 py-3 font-mono text-[0.8125rem] whitespace-pre-wrap [overflow-wrap:anywhere]"
       >
-        {shorten(text, MOST_SHOWN)}
+        {shorten(text, MAX_SHOWN)}
       </pre>
     </Section>
   )

@@ -19,7 +19,7 @@ export type ChannelEvent =
 export type Listener = (heard: ChannelEvent) => void
 
 /** The number of channels one stream can follow, by the contract. */
-const MOST_CHANNELS = 100
+const MAX_CHANNELS = 100
 /**
  * An address can contain anything in place of an ID. One invalid channel name would make the server reject the whole
  * stream.
@@ -73,7 +73,7 @@ class Stream {
     })
   }
 
-  #wanted = (): string[] => [...this.#listeners.keys()].slice(0, MOST_CHANNELS)
+  #wanted = (): string[] => [...this.#listeners.keys()].slice(0, MAX_CHANNELS)
 
   async #run(running: AbortController): Promise<void> {
     const { signal } = running

@@ -31,12 +31,12 @@ const queriesOf: readonly [type: string, queries: readonly string[]][] = [
 const atBeginning = ['computers']
 /** Debounces a burst of changes into one refetch. */
 const TOGETHER_MS = 300
-const MOST_WORKSPACES = 50
+const MAX_WORKSPACES = 50
 
 /** Follows events of the person and their workspaces, and the end of the session. */
 export function useFollow(accountId: string | undefined): void {
   const { data: workspaces } = useQuery({ ...workspacesQuery, enabled: accountId !== undefined })
-  const ids = workspaces?.slice(0, MOST_WORKSPACES).map(({ id }) => `workspace:${id}`)
+  const ids = workspaces?.slice(0, MAX_WORKSPACES).map(({ id }) => `workspace:${id}`)
   const channels = accountId === undefined || ids === undefined ? null : [`user:${accountId}`, ...ids].join(',')
   useEffect(() => {
     if (channels === null) return

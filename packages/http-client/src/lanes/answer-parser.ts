@@ -260,14 +260,14 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
 
 // Providers send the same few names.
 const names = new Map<string, string>()
-const MOST_NAMES = 1_024
+const MAX_NAMES = 1_024
 
 function nameOf(rawName: string): string {
   const cachedName = names.get(rawName)
   if (cachedName !== undefined) return cachedName
   const name = rawName.toLowerCase()
   if (!TOKEN.test(name)) throw new NotHttp('a header of the answer has no proper name')
-  if (names.size >= MOST_NAMES) names.clear()
+  if (names.size >= MAX_NAMES) names.clear()
   // A slice would retain the whole head.
   names.set(Buffer.from(rawName).toString(), name)
   return name

@@ -5,7 +5,7 @@ import type { Dispatcher } from 'undici'
 import { readTurns } from '#packages/fair-queue/read-turns.ts'
 import { type AnswerSink, AnswerParser, NotHttp } from './answer-parser.ts'
 import type { Wire } from './connector.ts'
-import { type Limits, MOST_INTERIM } from '../limits.ts'
+import { type Limits, MAX_INTERIM } from '../limits.ts'
 import type { StreamedBody } from '../send.ts'
 import { writeStreamed } from './write-streamed.ts'
 
@@ -204,7 +204,7 @@ export class Connection implements AnswerSink {
     const order = this.#order
     if (order === null) return
     if (status < 200) {
-      if (++this.#interim > MOST_INTERIM) throw new NotHttp('too many heads come before the answer')
+      if (++this.#interim > MAX_INTERIM) throw new NotHttp('too many heads come before the answer')
       return
     }
     this.#answering = true

@@ -15,7 +15,7 @@ export interface Idle {
   shed(): void
 }
 
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 /** Closes before the server's announced idle timeout, which may be imprecise. */
 const EARLIER_MS = 2_000
 
@@ -56,7 +56,7 @@ export class Lane {
       if (!connection.send(order)) this.#next(connection)
       return
     }
-    if (this.#waiting.length >= MOST_WAITING) return fail(order, new Error(`too many calls wait for ${this.#host}`))
+    if (this.#waiting.length >= MAX_WAITING) return fail(order, new Error(`too many calls wait for ${this.#host}`))
     this.#waiting.push(order)
     this.#further()
   }

@@ -7,7 +7,7 @@ const CONNECTIONS = 1_024
  * Limits for lanes and idle connections, which grow with parties and user-provided origins. The least recently used are
  * closed.
  */
-const MOST: Most = { lanes: 4_096, idle: 1_024 }
+const MAX: Most = { lanes: 4_096, idle: 1_024 }
 /** The share kept after cleanup, so the next one isn't due immediately. */
 const KEEP_SHARE = 0.9
 /** An empty lane keeps its TLS session, which servers accept for some minutes. */
@@ -36,7 +36,7 @@ export class Lanes {
   readonly #mostLanes: number
   readonly #idle: Idle
 
-  constructor(connector: (origin: URL, mayBePrivate: boolean) => Connector, most = MOST) {
+  constructor(connector: (origin: URL, mayBePrivate: boolean) => Connector, most = MAX) {
     this.#connector = connector
     this.#mostLanes = most.lanes
     this.#idle = { count: 0, most: most.idle, shed: () => this.#shed() }

@@ -17,9 +17,9 @@ export interface Glob {
   like: string
 }
 
-const MOST_GLOB = 1_000
+const MAX_GLOB = 1_000
 /** Steps per path, 10 to 20 ms. Twenty ordinary globs need a third of them for the longest path. */
-export const MOST_PATH_STEPS = 1_000_000
+export const MAX_PATH_STEPS = 1_000_000
 
 interface One {
   source: string
@@ -45,7 +45,7 @@ export function compileGlobs(globs: readonly string[], options: { fold?: boolean
 }
 
 function parse(glob: string, { fold = false }: { fold?: boolean }): One {
-  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob can have up to ${MOST_GLOB} characters.`)
+  if (glob.length > MAX_GLOB) throw new InvalidGlob(`A glob can have up to ${MAX_GLOB} characters.`)
   const isAnchored = glob.replace(/\/$/, '').includes('/')
   const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
   const tokens = tokensOf(fold ? words.toLowerCase() : words)
@@ -68,7 +68,7 @@ function globOf(all: readonly One[], { fold = false }: { fold?: boolean }): Glob
   const [only] = all
   const backwards = all.toReversed()
   return {
-    matches(path, work = new Work(MOST_PATH_STEPS)) {
+    matches(path, work = new Work(MAX_PATH_STEPS)) {
       const names = new Names(fold ? path.toLowerCase() : path, excludes)
       for (const one of backwards) {
         const verdict = verdictOf(one, names, work)

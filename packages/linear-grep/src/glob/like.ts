@@ -1,5 +1,5 @@
 /** Characters between two `%`: PostgreSQL compares them at every position of the path. */
-const MOST_PIECE = 64
+const MAX_PIECE = 64
 
 /** A `like` pattern for a glob: less exact, never narrower, and cheap for any path. */
 export function likeOf(glob: string, isAnchored: boolean): string {
@@ -11,8 +11,8 @@ export function likeOf(glob: string, isAnchored: boolean): string {
   }
   const one = (piece: string): void => {
     // The glob checks the rest of a long run.
-    if (++run > MOST_PIECE && pieces.at(-1) !== '%') pieces.push('%')
-    if (run <= MOST_PIECE) pieces.push(piece)
+    if (++run > MAX_PIECE && pieces.at(-1) !== '%') pieces.push('%')
+    if (run <= MAX_PIECE) pieces.push(piece)
   }
   let depth = 0
   const chars = Array.from(glob)

@@ -21,16 +21,16 @@ type State =
   | { on: 'where'; where: Where; to: number }
   | { on: 'match' }
 
-const MOST_STATES = 20_000
-const MOST_KEPT = 4_096
+const MAX_STATES = 20_000
+const MAX_KEPT = 4_096
 /** State members in total: 4 MB. */
-const MOST_MEMBERS = 1 << 20
+const MAX_MEMBERS = 1 << 20
 
 /** Null if the pattern needs too many states or has sets with only some characters beyond ASCII. */
 export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Automaton | null {
   const states: State[] = []
   function add(state: State): number {
-    if (states.length >= MOST_STATES) throw new TooHard()
+    if (states.length >= MAX_STATES) throw new TooHard()
     return states.push(state) - 1
   }
   const split = (to: number[]): number => (to.length === 1 ? to[0]! : add({ on: 'split', to }))
@@ -217,7 +217,7 @@ class LazyAutomaton implements Automaton {
     const count = this.#listStates()
     work.spend(STEP_COST + steps + count)
     if (byte === LINE_BREAK) return 0
-    if (this.#members.length >= MOST_KEPT || this.#keptMembers >= MOST_MEMBERS) this.#forget()
+    if (this.#members.length >= MAX_KEPT || this.#keptMembers >= MAX_MEMBERS) this.#forget()
     return this.#keep(count, isWordByte[byte] === 1 ? WORD : 2)
   }
 

@@ -5,7 +5,7 @@ import type { Need } from './needs.ts'
  * Trigrams: three consecutive UTF-8 bytes as a number, ASCII letters in lower case. A text contains a word only if it
  * contains its trigrams, so an index shows which texts to skip.
  */
-const MOST_GRAMS = 40_000
+const MAX_GRAMS = 40_000
 const LF = 10
 const lower = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))
 
@@ -20,7 +20,7 @@ export function gramsOf(bytes: Uint8Array): Int32Array | null {
     roundMarks.fill(0)
     round = 1
   }
-  const grams = new Int32Array(Math.min(MOST_GRAMS, bytes.length * 2) + 1)
+  const grams = new Int32Array(Math.min(MAX_GRAMS, bytes.length * 2) + 1)
   let count = gather(bytes, grams, 0)
   // Two letters beyond ASCII fold to ASCII (U+017F, U+212A) and count as those letters too.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -41,7 +41,7 @@ function gather(bytes: Uint8Array, grams: Int32Array, count: number): number {
     }
     gram = ((gram << 8) | lower[byte]!) & 0xff_ffff
     if (++run < 3 || marks[gram] === round) continue
-    if (count >= MOST_GRAMS || count >= grams.length) return -1
+    if (count >= MAX_GRAMS || count >= grams.length) return -1
     marks[gram] = round
     grams[count++] = gram
   }

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import { faultOf } from './fault.ts'
 import { InvalidPattern } from './pattern.ts'
-import { MOST_STEPS, stepsOf } from './steps.ts'
+import { MAX_STEPS, stepsOf } from './steps.ts'
 
 export interface LineSpec {
   line: string
@@ -9,19 +9,19 @@ export interface LineSpec {
 }
 
 /** Maximum states of a per-line pattern, which determine its time. */
-const MOST_STATES = 2_000
+const MAX_STATES = 2_000
 
 export function compileLine({ line, case: how }: LineSpec): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(line))
-  if (stepsOf(line) > MOST_STEPS) throw invalid('it has too many repetitions, or classes that are too wide')
+  if (stepsOf(line) > MAX_STEPS) throw invalid('it has too many repetitions, or classes that are too wide')
   let regex: RE2JS
   try {
     regex = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
     throw invalid(faultOf(error))
   }
-  if (regex.programSize() <= MOST_STATES) return regex
-  throw invalid(`its repetitions expand to ${regex.programSize()} states, and the limit is ${MOST_STATES}`)
+  if (regex.programSize() <= MAX_STATES) return regex
+  throw invalid(`its repetitions expand to ${regex.programSize()} states, and the limit is ${MAX_STATES}`)
 }
 
 const invalid = (reason: string): InvalidPattern =>

@@ -13,8 +13,8 @@ interface NodeNeeds {
   need: Need
 }
 
-const MOST_EXACT = 16
-const MOST_LENGTH = 200
+const MAX_EXACT = 16
+const MAX_LENGTH = 200
 
 /** Words are spelled as in the pattern; a case-insensitive search compares lower case. */
 export const needOf = (node: Node): Need => {
@@ -49,14 +49,14 @@ function look(node: Node): NodeNeeds {
     case 'alt': {
       const parts = node.of.map(look)
       const exact = parts.flatMap((part) => part.exact ?? [])
-      return parts.every((part) => part.exact !== null) && exact.length <= MOST_EXACT
+      return parts.every((part) => part.exact !== null) && exact.length <= MAX_EXACT
         ? { exact, need: null }
         : { exact: null, need: anyOf(parts.map(requirementOf)) }
     }
     case 'repeat': {
       const inner = look(node.of)
       if (node.min === 1 && node.max === 1) return inner
-      if (node.min === 0 && node.max === 1 && inner.exact !== null && inner.exact.length < MOST_EXACT)
+      if (node.min === 0 && node.max === 1 && inner.exact !== null && inner.exact.length < MAX_EXACT)
         return { exact: ['', ...inner.exact], need: null }
       return { exact: null, need: node.min > 0 ? requirementOf(inner) : null }
     }
@@ -72,7 +72,7 @@ function sequence(parts: NodeNeeds[]): NodeNeeds {
   for (const part of parts) {
     const product: string[] | null =
       part.exact && run !== null ? run.flatMap((word) => part.exact!.map((more) => word + more)) : null
-    if (product !== null && product.length <= MOST_EXACT && product.every((word) => word.length <= MOST_LENGTH)) {
+    if (product !== null && product.length <= MAX_EXACT && product.every((word) => word.length <= MAX_LENGTH)) {
       run = product
       continue
     }

@@ -4,7 +4,7 @@ import { type Automaton, automatonOf } from './automaton.ts'
 import { faultOf } from './fault.ts'
 import { type GramQuery, gramQuery } from './grams.ts'
 import { foldable, literalOf, needOf, wordInAll } from './needs.ts'
-import { MOST_STEPS, stepsOf } from './steps.ts'
+import { MAX_STEPS, stepsOf } from './steps.ts'
 import { type Node, namesBreak, parsePattern, print } from './syntax.ts'
 
 export interface PatternSpec {
@@ -35,10 +35,10 @@ export class InvalidPattern extends Error {
   override name = 'InvalidPattern'
 }
 
-export const MOST_PATTERN = 1_000
+export const MAX_PATTERN = 1_000
 
 export function compile(spec: PatternSpec): Pattern {
-  if (!spec.fixed && stepsOf(spec.pattern) > MOST_STEPS)
+  if (!spec.fixed && stepsOf(spec.pattern) > MAX_STEPS)
     throw new InvalidPattern('The pattern is too large: it has too many repetitions, or classes that are too wide.')
   const source = spec.fixed ? RE2JS.quote(spec.pattern) : spec.pattern
   const regex = compileRegex(source, 0)

@@ -1,5 +1,5 @@
 /** Larger patterns are refused before compiling, which takes 3 µs per step and blocks the process. */
-export const MOST_STEPS = 20_000
+export const MAX_STEPS = 20_000
 
 const TIMES = /\{(\d{1,4})(,(\d{0,4}))?\}/y
 

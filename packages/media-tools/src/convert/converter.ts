@@ -31,7 +31,7 @@ export interface Converter extends AsyncDisposable {
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 2_048 }
 /** Maximum sound on disk while its length is unknown: 12 hours at 24 kHz. */
-const MOST_BYTES = 2_000_000_000
+const MAX_BYTES = 2_000_000_000
 /** ffmpeg gets no terminal and no protocols except its own pipes and files. */
 const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'file,pipe', '-threads', '1']
 
@@ -58,7 +58,7 @@ export function createConverter({ folder, ffmpeg, tooLarge }: ConverterOptions):
   }
 
   async function* wave({ sampleRate, bytes }: Pcm, { signal }: ConvertOptions): AsyncGenerator<Uint8Array> {
-    await using file = await stageFile(folder, bytes, { mostBytes: MOST_BYTES, tooLarge, ...(signal && { signal }) })
+    await using file = await stageFile(folder, bytes, { mostBytes: MAX_BYTES, tooLarge, ...(signal && { signal }) })
     yield waveHead(sampleRate, file.sizeBytes)
     yield* file.read()
   }
@@ -66,7 +66,7 @@ export function createConverter({ folder, ffmpeg, tooLarge }: ConverterOptions):
   /** Decodes through a file, because some formats have their index at the end. */
   async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
     const { signal } = options
-    await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, tooLarge, ...(signal && { signal }) })
+    await using file = await stageFile(folder, sound, { mostBytes: MAX_BYTES, tooLarge, ...(signal && { signal }) })
     yield* program([...QUIET, '-format_whitelist', INPUT_FORMATS, '-i', `file:${file.path}`, ...output], null, options)
   }
 

@@ -7,9 +7,9 @@ import type { ProbeResult } from './probe.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
 /** Larger images are refused (contract, part 16). */
-export const MOST_PIXELS = 100_000_000
-const MOST_BYTES = 64 << 20
-const MOST_FRAMES = 2_000
+export const MAX_PIXELS = 100_000_000
+const MAX_BYTES = 64 << 20
+const MAX_FRAMES = 2_000
 
 /** Decodes every pixel, so that truncated images are detected now instead of by viewers. */
 export async function readPicture(path: string, start: Beginning): Promise<MediaFacts> {
@@ -40,7 +40,7 @@ export async function barePicture(path: string, start: Beginning): Promise<Probe
 }
 
 async function openPicture(path: string, start: Beginning): Promise<{ picture: Sharp; metadata: Metadata }> {
-  if (start.sizeBytes > MOST_BYTES)
+  if (start.sizeBytes > MAX_BYTES)
     throw new UnreadableMedia(
       'too_large',
       `It has ${Math.ceil(start.sizeBytes / (1 << 20))} MiB. Images can have up to 64 MiB.`,
@@ -54,16 +54,16 @@ async function openPicture(path: string, start: Beginning): Promise<{ picture: S
   // The header has the dimensions; this decodes nothing.
   const metadata = await sharp(path, { limitInputPixels: false }).metadata()
   const { width, height, pages = 1 } = metadata
-  if (width * height > MOST_PIXELS)
+  if (width * height > MAX_PIXELS)
     throw new UnreadableMedia(
       'too_large',
       `It has ${width} × ${height} pixels. Images can have up to 100 million pixels.`,
     )
-  if (pages > MOST_FRAMES)
-    throw new UnreadableMedia('too_large', `It has ${pages} frames. Images can have up to ${MOST_FRAMES} frames.`)
+  if (pages > MAX_FRAMES)
+    throw new UnreadableMedia('too_large', `It has ${pages} frames. Images can have up to ${MAX_FRAMES} frames.`)
   return {
     // Sequential, so the image isn't held in memory where the format allows it.
-    picture: sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'truncated', sequentialRead: true }),
+    picture: sharp(path, { limitInputPixels: MAX_PIXELS, failOn: 'truncated', sequentialRead: true }),
     metadata,
   }
 }

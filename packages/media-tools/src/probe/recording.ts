@@ -17,7 +17,7 @@ import {
 } from 'mediabunny'
 import type { MediaFacts } from '../facts.ts'
 import type { Beginning } from './kind.ts'
-import { MOST_PIXELS } from './picture.ts'
+import { MAX_PIXELS } from './picture.ts'
 import { soundLength } from './sound-length.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
@@ -25,7 +25,7 @@ import { UnreadableMedia } from './unreadable.ts'
 const FORMATS = [MP4, QTFF, WEBM, MATROSKA, WAVE, OGG, FLAC, MP3, ADTS, MPEG_TS]
 /** The longest recording made or accepted here; a longer claim is wrong. */
 const LONGEST_SECONDS = 24 * 3_600
-const MOST_TRACKS = 64
+const MAX_TRACKS = 64
 
 export async function readRecording(path: string, start: Beginning): Promise<MediaFacts> {
   if (start.extension === 'wav') await checkWave(path, start.sizeBytes)
@@ -34,8 +34,8 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
     const tracks = await input.getTracks().catch((): never => {
       throw new UnreadableMedia('damaged', cutOff(start))
     })
-    if (tracks.length > MOST_TRACKS)
-      throw new UnreadableMedia('too_large', `It has ${tracks.length} tracks. The limit is ${MOST_TRACKS}.`)
+    if (tracks.length > MAX_TRACKS)
+      throw new UnreadableMedia('too_large', `It has ${tracks.length} tracks. The limit is ${MAX_TRACKS}.`)
     const video = await input.getPrimaryVideoTrack()
     const sound = await input.getPrimaryAudioTrack()
     const track = video ?? sound
@@ -50,7 +50,7 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
     const facts = { type, extension, sizeBytes: start.sizeBytes, durationSeconds }
     if (video === null) return { kind: 'audio', ...facts, width: null, height: null }
     const [width, height] = [await video.getDisplayWidth(), await video.getDisplayHeight()]
-    if (width * height > MOST_PIXELS)
+    if (width * height > MAX_PIXELS)
       throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels. The limit is 100 million pixels.`)
     return { kind: 'video', ...facts, width, height }
   } finally {

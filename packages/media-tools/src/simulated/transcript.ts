@@ -5,7 +5,7 @@ const WORDS = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet ki
 )
 const SECONDS_PER_WORD = 0.4
 const WORDS_PER_SEGMENT = 12
-const MOST_WORDS = 20_000
+const MAX_WORDS = 20_000
 
 export interface SimulatedWord {
   text: string
@@ -20,7 +20,7 @@ export interface SimulatedWord {
 export function simulatedWords(digest: string, seconds: number | null): SimulatedWord[][] {
   const next = numbersOf(digest)
   const length = seconds ?? 4
-  const count = Math.min(MOST_WORDS, Math.max(3, Math.floor(length / SECONDS_PER_WORD)))
+  const count = Math.min(MAX_WORDS, Math.max(3, Math.floor(length / SECONDS_PER_WORD)))
   const step = length / count
   const words = Array.from({ length: count }, (_, i) => ({
     text: ['This', 'is', 'simulated:'][i] ?? WORDS[Math.floor(next() * WORDS.length)]!,

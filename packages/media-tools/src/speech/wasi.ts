@@ -28,7 +28,7 @@ export const compileWasm = (bytes: Uint8Array): Promise<WasmModule> => WebAssemb
 const [OK, BADF, NOSYS, NOENT] = [0, 8, 52, 44]
 const FOLDER = 3
 const FILE = 4
-const MOST_BYTES = 256 << 20
+const MAX_BYTES = 256 << 20
 
 class Exit extends Error {
   readonly code: number
@@ -109,7 +109,7 @@ class WrittenFile {
   /** Returns the number of bytes written: 0 if the file would be too large. */
   append(part: Buffer): number {
     const end = this.at + part.length
-    if (end > MOST_BYTES) return 0
+    if (end > MAX_BYTES) return 0
     if (end > this.#bytes.length) {
       const larger = Buffer.alloc(Math.max(this.#bytes.length * 2, end))
       this.#bytes.copy(larger)

@@ -31,7 +31,7 @@ export class DownloadCut extends Refusal {
 }
 
 /** Gives up after this many interruptions without progress. */
-const MOST_CUTS = 3
+const MAX_CUTS = 3
 const CUT_MS = 500
 
 /** Retries after each `DownloadCut`, as long as there is progress. */
@@ -45,7 +45,7 @@ export async function throughCuts<T>(once: () => Promise<T>, signal: AbortSignal
       if (!(error instanceof DownloadCut)) throw error
       cuts = error.bytes > previous ? 1 : cuts + 1
       previous = error.bytes
-      if (cuts >= MOST_CUTS) throw error
+      if (cuts >= MAX_CUTS) throw error
       await sleep(CUT_MS * cuts, undefined, { signal })
     }
   }

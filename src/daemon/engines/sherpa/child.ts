@@ -22,8 +22,8 @@ const TranscriptionRequest = z.object({
 })
 
 /** Whisper's window. Models that accept longer audio read only this much. */
-const MOST_SECONDS = 30
-const MOST_MODELS = 2
+const MAX_SECONDS = 30
+const MAX_MODELS = 2
 /** The engine frees memory only when its process exits. */
 const IDLE_MS = 5 * 60_000
 const FEATURES = { sampleRate: 16_000, featureDim: 80 }
@@ -43,8 +43,8 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
     const input = parseRequest(await bodyOf(request))
     const sound = samplesOf(input.samples)
     const seconds = sound.length / input.sample_rate
-    if (seconds > MOST_SECONDS)
-      throw new BadRequest(`A request can contain up to ${MOST_SECONDS} seconds of audio.`, 'samples')
+    if (seconds > MAX_SECONDS)
+      throw new BadRequest(`A request can contain up to ${MAX_SECONDS} seconds of audio.`, 'samples')
     const disconnect = new AbortController()
     response.once('close', () => disconnect.abort())
     // One at a time: two would share the processor and need twice the memory.
@@ -69,7 +69,7 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
     const loading = cached ?? binding.OfflineRecognizer.createAsync(configOf(path, model, language ?? null))
     recognizers.set(key, loading)
     loading.catch(() => recognizers.delete(key))
-    for (const old of [...recognizers.keys()].slice(0, -MOST_MODELS)) recognizers.delete(old)
+    for (const old of [...recognizers.keys()].slice(0, -MAX_MODELS)) recognizers.delete(old)
     return loading
   }
 }

@@ -5,8 +5,8 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
 const METADATA = 14
-const MOST_ENTRY = 1 << 20
-const MOST_ENTRIES = 1_000
+const MAX_ENTRY = 1 << 20
+const MAX_ENTRIES = 1_000
 const DELIMITED = 2
 
 /** Empty if the file isn't ONNX or has no metadata. */
@@ -14,7 +14,7 @@ export async function onnxMetadata(path: string): Promise<Map<string, string>> {
   await using file = await open(path, 'r')
   const { size } = await file.stat()
   const metadata = new Map<string, string>()
-  for (let at = 0, entries = 0; at < size && entries < MOST_ENTRIES; entries++) {
+  for (let at = 0, entries = 0; at < size && entries < MAX_ENTRIES; entries++) {
     const head = await readBytes(file, at, 20)
     const tag = varint(head, 0)
     const length = tag && (tag.value & 7) === DELIMITED ? varint(head, tag.next) : null
@@ -26,7 +26,7 @@ export async function onnxMetadata(path: string): Promise<Map<string, string>> {
       continue
     }
     const start = at + length.next
-    if (tag.value >> 3 === METADATA && length.value <= MOST_ENTRY) {
+    if (tag.value >> 3 === METADATA && length.value <= MAX_ENTRY) {
       const entry = strings(await readBytes(file, start, length.value))
       if (entry.has(1)) metadata.set(entry.get(1)!, entry.get(2) ?? '')
     }

@@ -13,11 +13,11 @@ import { type SpeechModel, speechModelIn } from './model-files.ts'
 import { onnxMetadata } from './onnx.ts'
 
 /** The largest models have 3 GB. */
-const MOST_BYTES = 8 * 2 ** 30
+const MAX_BYTES = 8 * 2 ** 30
 /** Limit of unpacked bytes, including skipped files. */
-const MOST_UNPACKED = 4 * MOST_BYTES
-const MOST_FILES = 200
-const MOST_ENTRIES = 10_000
+const MAX_UNPACKED = 4 * MAX_BYTES
+const MAX_FILES = 200
+const MAX_ENTRIES = 10_000
 /** The files the engine reads, without sample recordings and scripts. */
 const TAKEN = /^[\w.-]{0,120}(\.onnx|tokens\.txt)$/
 
@@ -70,16 +70,16 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
     for await (const entry of tar) {
       const { name, type, size } = entry.header
       const short = basename(name)
-      if (++entries > MOST_ENTRIES) notKnown(`it has more than ${MOST_ENTRIES} entries`)
+      if (++entries > MAX_ENTRIES) notKnown(`it has more than ${MAX_ENTRIES} entries`)
       // Skipped files are unpacked too: a small archive could otherwise keep a processor busy for days.
       unpackedBytes += size
-      if (unpackedBytes > MOST_UNPACKED) notKnown('it’s too large when unpacked')
+      if (unpackedBytes > MAX_UNPACKED) notKnown('it’s too large when unpacked')
       if (type !== 'file' || !TAKEN.test(short) || sizes.has(short)) {
         entry.resume()
         continue
       }
       bytes += size
-      if (sizes.size >= MOST_FILES || bytes > MOST_BYTES) notKnown('it’s too large when unpacked')
+      if (sizes.size >= MAX_FILES || bytes > MAX_BYTES) notKnown('it’s too large when unpacked')
       await checkRoom(folder, size, 0)
       await pipeline(entry, createWriteStream(join(folder, short), { flags: 'wx', mode: 0o600 }), { signal })
       sizes.set(short, (await stat(join(folder, short))).size)

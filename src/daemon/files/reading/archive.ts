@@ -124,11 +124,11 @@ async function addFile(folder: Folder, raw: Buffer, name: string, writer: Writer
 }
 
 /** The size limit for these files; larger ones are left out of an archive. */
-const MOST_MADE_UP = 1_048_576
+const MAX_MADE_UP = 1_048_576
 
 async function readWhole(file: FileHandle): Promise<Buffer | null> {
   const parts: Buffer[] = []
-  for (let size = 0; size <= MOST_MADE_UP;) {
+  for (let size = 0; size <= MAX_MADE_UP;) {
     const part = Buffer.allocUnsafe(65_536)
     const count = await file.read(part, 0, part.length, size).then(
       ({ bytesRead }) => bytesRead,

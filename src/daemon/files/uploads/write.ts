@@ -123,11 +123,11 @@ async function fill(
 }
 
 const SYNC_TELL_MS = 5_000
-const MOST_SYNC_TELLS = 120
+const MAX_SYNC_TELLS = 120
 
 /** Flushes the file to disk, which may take minutes, and reports progress meanwhile. */
 async function sync(file: FileHandle, offset: number, stream: Stream): Promise<void> {
-  let reportsLeft = MOST_SYNC_TELLS
+  let reportsLeft = MAX_SYNC_TELLS
   const timer = setInterval(() => reportsLeft-- > 0 && stream.event({ type: 'offset', offset }), SYNC_TELL_MS)
   try {
     await file.sync()

@@ -38,7 +38,7 @@ export interface RequestedUsage {
 export type WorstCase = RequestedUsage | { images: number | null; inputTokens: number } | { nano: Nano | null }
 
 /** Shorter answers are useless: the call is refused instead. */
-const LEAST_OUTPUT = 1_024
+const MIN_OUTPUT = 1_024
 const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
@@ -62,8 +62,8 @@ export function amountsOf(
   const most = mostOutput(offer, maxTokens)
   const pictures = worstPictures(pricing, n)
   const worst = worstCost(pricing, input, most * n, n) + pictures
-  const isOpen = maxTokens === null && most > LEAST_OUTPUT
-  const least = isOpen ? worstCost(pricing, input, LEAST_OUTPUT * n, n) + pictures : worst
+  const isOpen = maxTokens === null && most > MIN_OUTPUT
+  const least = isOpen ? worstCost(pricing, input, MIN_OUTPUT * n, n) + pictures : worst
   return { worst, least, pictures, input, most }
 }
 

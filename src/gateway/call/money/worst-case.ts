@@ -17,14 +17,14 @@ export interface ClientRequest {
 }
 
 /** Limit of counted answers: more than any provider generates, and expensive enough. */
-const MOST_ANSWERS = 1_000_000
+const MAX_ANSWERS = 1_000_000
 
 /** Completions generate answers per prompt, and more than they return. */
 function answersIn(body: Body): number {
   const each = Math.max(1, ...countNames.map((name) => body.value(name)).filter((count) => typeof count === 'number'))
   const prompt = body.value('prompt')
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
-  return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
+  return Math.min(MAX_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
 }
 
 /** Refuses ambiguous fields, and fields that cost more than the model's price. */

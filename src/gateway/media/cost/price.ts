@@ -25,7 +25,7 @@ interface Units {
 const MICRO = 1_000_000
 const MILLION = 1_000_000n
 
-const MOST_PIXELS = 4096 * 4096
+const MAX_PIXELS = 4096 * 4096
 const IMAGE_TOKENS = 16_384
 /** Tokens per second of audio: vendors that count it so produce 10 to 32. */
 const SOUND_TOKENS = 50
@@ -322,5 +322,5 @@ function mostPixels(sizes: readonly string[]): number {
     const [width = NaN, height = NaN] = size.split('x').map(Number)
     return Number.isFinite(width * height) ? [width * height] : []
   })
-  return pixelCounts.length === 0 ? MOST_PIXELS : Math.max(...pixelCounts)
+  return pixelCounts.length === 0 ? MAX_PIXELS : Math.max(...pixelCounts)
 }

@@ -8,14 +8,14 @@ export interface Piece {
 }
 
 /** The longest piece that a speech model reads at once: Whisper's window is 30 s. */
-const MOST_SECONDS = 28
+const MAX_SECONDS = 28
 /** After this length, a piece ends at the quietest place: between words if possible. */
-const LEAST_SECONDS = 18
+const MIN_SECONDS = 18
 const QUIET_SECONDS = 0.1
 
 /** Splits audio into pieces that a model reads one by one, with only one piece in memory. */
 export async function* piecesOf({ sampleRate, bytes }: Pcm): AsyncGenerator<Piece> {
-  const most = MOST_SECONDS * sampleRate * 2
+  const most = MAX_SECONDS * sampleRate * 2
   let waiting: Uint8Array[] = []
   let size = 0
   let start = 0
@@ -43,7 +43,7 @@ function quietestIn(sound: Buffer, sampleRate: number): number {
   const moment = Math.round(QUIET_SECONDS * sampleRate) * 2
   let best = sound.length
   let least = Infinity
-  for (let at = LEAST_SECONDS * sampleRate * 2; at + moment <= sound.length; at += moment) {
+  for (let at = MIN_SECONDS * sampleRate * 2; at + moment <= sound.length; at += moment) {
     let loudness = 0
     for (let i = at; i < at + moment; i += 2) loudness += Math.abs(sound.readInt16LE(i))
     if (loudness < least) {

@@ -41,7 +41,7 @@ export const simulatedMedia: MediaAdapter = {
     async submit(_, request) {
       const { width, height } = videoSize(request)
       const seconds = Math.min(LONGEST_VIDEO_SECONDS, request.seconds ?? 4)
-      const fps = Math.min(MOST_FPS, request.fps ?? 24)
+      const fps = Math.min(MAX_FPS, request.fps ?? 24)
       const job: VideoJob = { width, height, seconds, fps, words: await wordsOf(request) }
       return { job: { ...job }, losses: videoLosses(request) }
     },
@@ -98,7 +98,7 @@ export const simulatedMedia: MediaAdapter = {
   },
 }
 
-const MOST_FPS = 60
+const MAX_FPS = 60
 
 interface VideoJob extends PixelSize {
   seconds: number
@@ -121,7 +121,7 @@ const imageLosses = (request: ImageRequest): string[] => [
 const videoLosses = (request: VideoRequest): string[] => [
   ...lossesIn(request, 'audio', 'firstFrame', 'lastFrame', 'references'),
   ...((request.seconds ?? 0) > LONGEST_VIDEO_SECONDS ? ['seconds'] : []),
-  ...((request.fps ?? 0) > MOST_FPS ? ['fps'] : []),
+  ...((request.fps ?? 0) > MAX_FPS ? ['fps'] : []),
 ]
 
 function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {

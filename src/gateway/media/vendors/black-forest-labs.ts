@@ -15,7 +15,7 @@ import { lossesIn, withOptions } from '../request-fields.ts'
 import { nameSegment } from './named-path.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_PICTURES = 10
+const MAX_PICTURES = 10
 /**
  * The inpainting model, which has another name for the image field: `@ai-sdk/black-forest-labs` 2.0.41,
  * black-forest-labs-image-model.ts.
@@ -100,7 +100,7 @@ const image: DeferredMaker<ImageRequest> = {
         mask: mask === null ? null : inline(mask, 'base64'),
         ...Object.fromEntries(
           images
-            .slice(0, MOST_PICTURES)
+            .slice(0, MAX_PICTURES)
             .map((one, at) => [`${field}${at === 0 ? '' : `_${at + 1}`}`, inline(one, 'base64')]),
         ),
       })
@@ -109,7 +109,7 @@ const image: DeferredMaker<ImageRequest> = {
       losses: [
         ...lossesIn(request, 'quality', 'transparent', 'negativePrompt'),
         ...(outputFormat === 'webp' ? ['output_format'] : []),
-        ...(images.length > MOST_PICTURES ? ['images'] : []),
+        ...(images.length > MAX_PICTURES ? ['images'] : []),
       ],
     }
   },

@@ -55,11 +55,11 @@ export const openaiCompletions: PassthroughFormat = {
 const mediaFormat = (path: string, media: Media): PassthroughFormat => ({ ...base, path, media })
 
 /** Limit of counted images: more than any vendor generates at once, and expensive enough. */
-const MOST_IMAGES = 1_000_000
+const MAX_IMAGES = 1_000_000
 
 const pictures: Media = {
   images: ({ n }) =>
-    typeof n === 'number' || typeof n === 'string' ? Math.min(MOST_IMAGES, Math.max(1, Math.ceil(Number(n)) || 1)) : 1,
+    typeof n === 'number' || typeof n === 'string' ? Math.min(MAX_IMAGES, Math.max(1, Math.ceil(Number(n)) || 1)) : 1,
   read(request, { pricing }, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)

@@ -9,8 +9,8 @@ const codec = new EventStreamCodec(
 )
 
 /** The prelude's two lengths and its checksum, and the message's checksum. */
-const LEAST_MESSAGE = 16
-const MOST_MESSAGE = 24 << 20
+const MIN_MESSAGE = 16
+const MAX_MESSAGE = 24 << 20
 
 /** From bytes cut anywhere. Throws a RangeError for anything else. */
 export class Unframer {
@@ -21,7 +21,7 @@ export class Unframer {
     let out = ''
     while (this.#rest.length >= 4) {
       const size = this.#rest.readUInt32BE(0)
-      if (size < LEAST_MESSAGE || size > MOST_MESSAGE) throw new RangeError(`a message of ${size} bytes`)
+      if (size < MIN_MESSAGE || size > MAX_MESSAGE) throw new RangeError(`a message of ${size} bytes`)
       if (this.#rest.length < size) break
       out += eventOf(this.#rest.subarray(0, size))
       this.#rest = this.#rest.subarray(size)

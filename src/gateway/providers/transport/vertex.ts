@@ -14,9 +14,9 @@ import { type Transport, TransportFailed, modelInPath, headerIn, forwardingHandl
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const EARLY_MS = 120_000
-const MOST_TOKEN = 65_536
+const MAX_TOKEN = 65_536
 /** Limit of cached tokens (least recently used first out). */
-const MOST_KEPT = 10_000
+const MAX_KEPT = 10_000
 
 /**
  * Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location. The key is the JSON
@@ -93,7 +93,7 @@ function keptTokens(endpoint: ProviderEndpoint, apiKey: string): Tokens {
   const entry = same ? before : { apiKey, mayBePrivate, tokens: tokensOf(apiKey, mayBePrivate, credentialOf(endpoint)) }
   byEndpoint.set(id, entry)
   const [oldest] = byEndpoint.keys()
-  if (byEndpoint.size > MOST_KEPT && oldest !== undefined) byEndpoint.delete(oldest)
+  if (byEndpoint.size > MAX_KEPT && oldest !== undefined) byEndpoint.delete(oldest)
   return entry.tokens
 }
 
@@ -165,7 +165,7 @@ async function askToken(
       headers: ['content-type', 'application/x-www-form-urlencoded'],
       body: Buffer.from(form.toString()),
       mayBePrivate,
-      mostBytes: MOST_TOKEN,
+      mostBytes: MAX_TOKEN,
       timeoutMs: 10_000,
       hops: 0,
       credential,

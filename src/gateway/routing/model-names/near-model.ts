@@ -6,11 +6,11 @@ type Names = readonly Pick<ListedOffer, 'slug'>[]
 
 const LONGEST = 100
 /** From a longer list, only names near the sorted position are compared. */
-const MOST_NAMES = 3_000
+const MAX_NAMES = 3_000
 /** Limit of compared letter pairs; after it, the nearest so far is returned. */
-const MOST_WORK = 500_000
+const MAX_WORK = 500_000
 
-const MOST_EDITS = 3
+const MAX_EDITS = 3
 /** One wrong letter is allowed per this many letters of the longer name. */
 const LETTERS_PER_EDIT = 4
 
@@ -21,14 +21,14 @@ const LONGEST_DATE = 11
  * Finds a name that differs by a few letters, by its provider, or by its date; without a suffix. `names` must be sorted
  * by slug. `work` limits the comparisons, because names could be chosen to block the process.
  */
-export function nearModel(requestedName: string, names: Names, work = { left: MOST_WORK }): string | null {
+export function nearModel(requestedName: string, names: Names, work = { left: MAX_WORK }): string | null {
   const { base } = splitVariant(requestedName)
   if (base.length > LONGEST) return null
   const whole = plainName(base)
   const own = withoutDate(whole)
   const differs = lettersOf(own)
   let nearest: string | null = null
-  let least = Math.min(MOST_EDITS, Math.floor((own.length + 1) / LETTERS_PER_EDIT))
+  let least = Math.min(MAX_EDITS, Math.floor((own.length + 1) / LETTERS_PER_EDIT))
   let further = LONGEST
   for (const { slug: name } of about(base, names)) {
     if (work.left <= 0) break
@@ -49,15 +49,15 @@ export function nearModel(requestedName: string, names: Names, work = { left: MO
 const withoutDate = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(DATE, '')
 
 function about(requestedName: string, names: Names): Names {
-  if (names.length <= MOST_NAMES) return names
+  if (names.length <= MAX_NAMES) return names
   let [from, to] = [0, names.length]
   while (from < to) {
     const middle = (from + to) >> 1
     if (names[middle]!.slug < requestedName) from = middle + 1
     else to = middle
   }
-  const first = Math.max(0, Math.min(from - MOST_NAMES / 2, names.length - MOST_NAMES))
-  return names.slice(first, first + MOST_NAMES)
+  const first = Math.max(0, Math.min(from - MAX_NAMES / 2, names.length - MAX_NAMES))
+  return names.slice(first, first + MAX_NAMES)
 }
 
 /** A lower bound for the edits. */

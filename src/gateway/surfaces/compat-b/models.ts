@@ -25,13 +25,13 @@ export const writeModel = ({
   capabilities: null,
 })
 
-const MOST = 1_000
+const MAX = 1_000
 
 /** `limit` 1–1000 (20), `after_id` or `before_id` of an earlier page; `lifecycle[]` filters by state. */
 export function writeModels(rows: readonly ListedOffer[], query: URLSearchParams): object {
   const limit = Number(query.get('limit') ?? 20)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
-    refuse('invalid_parameter', { message: `limit: must be a whole number from 1 to ${MOST}`, param: 'limit' })
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX)
+    refuse('invalid_parameter', { message: `limit: must be a whole number from 1 to ${MAX}`, param: 'limit' })
   const lives = query.getAll('lifecycle[]')
   if (lives.length > 0 && !lives.includes(ACTIVE)) rows = []
   const before = query.get('before_id')

@@ -15,7 +15,7 @@ import { hasOuterMark, isMarked, withMarks } from './cache-marks.ts'
 
 /** Implemented here: reasoning is left out of answers, and the router reads the rest. */
 const FULFILLED: ReadonlySet<Loss> = new Set('reasoning.exclude provider models route usage session_id'.split(' '))
-const MOST_MODELS = 32
+const MAX_MODELS = 32
 /** Fields that OpenRouter reads and others reject or misread. */
 const OWN =
   'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning reasoningEffort'.split(
@@ -51,8 +51,8 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const models = [...new Set([modelName, ...further])].filter((name) => name !== '')
   if (models.length === 0)
     refuse('missing_parameter', { message: 'You must provide a `model` or `models` parameter.', param: 'model' })
-  if (models.length > MOST_MODELS)
-    refuse('invalid_parameter', { message: `\`models\` can have up to ${MOST_MODELS} models.`, param: 'models' })
+  if (models.length > MAX_MODELS)
+    refuse('invalid_parameter', { message: `\`models\` can have up to ${MAX_MODELS} models.`, param: 'models' })
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
   const losses = lossesOf(json, own)
   const plain = new Map<string, Body>()

@@ -1,13 +1,13 @@
 import type { Json } from '../../model/json.ts'
 
-const MOST_MARKS = 4
+const MAX_MARKS = 4
 
 /**
  * Up to four including that of the request itself, in the order in which the vendor reads them: tools, system,
  * messages.
  */
 export function keepLastMarks(groups: Json[][], onRequest: boolean): boolean {
-  const most = onRequest ? MOST_MARKS - 1 : MOST_MARKS
+  const most = onRequest ? MAX_MARKS - 1 : MAX_MARKS
   const markedBlocks = groups.flat().filter((block) => block['cache_control'] !== undefined)
   for (const block of markedBlocks.slice(0, -most)) delete block['cache_control']
   return markedBlocks.length <= most

@@ -146,14 +146,14 @@ function delayIn(error: unknown): AnswerHeaders {
   return delay === undefined ? {} : { 'retry-after': delay }
 }
 
-const MOST_DETAILS = 2_000
+const MAX_DETAILS = 2_000
 
 /** Only of rejected requests: for other faults they would mean nothing to a caller. */
 function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
   const { code: own, param, details } = objectOf(error)
   // Anthropic's code is nested deeper, with what its SDK needs to continue.
   const code = own ?? objectOf(details)['error_code']
-  const isShort = isObject(details) && JSON.stringify(details).length <= MOST_DETAILS
+  const isShort = isObject(details) && JSON.stringify(details).length <= MAX_DETAILS
   return {
     ...(typeof code === 'string' && code !== '' && { code: shorten(code, 100) }),
     ...(isShort && { details }),

@@ -176,11 +176,11 @@ const special: ReadonlySet<string> = new Set(['$ref'])
 const specialAtTop: ReadonlySet<string> = new Set(['output', 'error'])
 
 /** Google's JSON parser accepts 100 levels, including those around the response. */
-const MOST_LEVELS = 64
+const MAX_LEVELS = 64
 
 function holdsSpecial(value: unknown, level: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (level > MOST_LEVELS) return true
+  if (level > MAX_LEVELS) return true
   if (Array.isArray(value)) return value.some((one) => holdsSpecial(one, level + 1))
   return Object.entries(value).some(
     ([name, one]) => special.has(name) || (level === 1 && specialAtTop.has(name)) || holdsSpecial(one, level + 1),

@@ -14,7 +14,7 @@ import { subsetSchema } from './schema.ts'
 import { thinkingOf } from './thinking.ts'
 
 const LONGEST_NAME = 64
-const MOST_STOPS = 5
+const MAX_STOPS = 5
 
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
@@ -36,7 +36,7 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
     toolConfig: tools.length > 0 ? toolConfig(canonical, names, losses) : undefined,
     generationConfig: generationConfig(canonical, target, quirks, tools.length > 0, losses),
   })
-  return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(MOST_STOPS) ?? [] }
+  return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(MAX_STOPS) ?? [] }
 }
 
 function toolsOf(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json[] {
@@ -82,7 +82,7 @@ function generationConfig(
     frequencyPenalty: canonical.frequency_penalty,
     presencePenalty: canonical.presence_penalty,
     maxOutputTokens: limit,
-    stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MOST_STOPS),
+    stopSequences: stop === undefined || stop.length === 0 ? undefined : stop.slice(0, MAX_STOPS),
     thinkingConfig: mayReason(target) ? thinkingOf(canonical, quirks, losses) : undefined,
     ...formatOf(canonical, quirks, tools, losses),
     ...askForMedia(canonical, losses),

@@ -45,4 +45,4 @@ export function quirksOf({ model }: Target): Quirks {
 }
 
 /** The small models reject smaller budgets. */
-export const LEAST_THOUGHT = 512
+export const MIN_THOUGHT = 512

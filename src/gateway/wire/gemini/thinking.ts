@@ -1,7 +1,7 @@
 import type { CanonicalRequest } from '../../model/canonical-request.ts'
 import { compact, type Json } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
-import { LEAST_THOUGHT, type Quirks } from './quirks.ts'
+import { MIN_THOUGHT, type Quirks } from './quirks.ts'
 
 /** As at OpenRouter: the share of the output for each effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
@@ -27,7 +27,7 @@ export function thinkingOf(canonical: CanonicalRequest, quirks: Quirks, losses: 
   const budget = requested.max_tokens ?? shareOf(canonical)
   if (budget === undefined) return Object.keys(thoughts).length > 0 ? thoughts : undefined
   const most = Math.min(quirks.mostBudget, canonical.max_output_tokens ?? Infinity)
-  return { thinkingBudget: Math.min(Math.max(budget, quirks.leastBudget, LEAST_THOUGHT), most), ...thoughts }
+  return { thinkingBudget: Math.min(Math.max(budget, quirks.leastBudget, MIN_THOUGHT), most), ...thoughts }
 }
 
 function levelOf({ reasoning, max_output_tokens: limit }: CanonicalRequest, off: boolean): string | undefined {

@@ -1,7 +1,7 @@
 import { isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import { Repair } from './repair.ts'
 
-const MOST_QUOTES = 4
+const MAX_QUOTES = 4
 
 /** `parameters` is the tool's schema. */
 export function isUnclear(args: Json, parameters: unknown): boolean {
@@ -22,8 +22,8 @@ export function meaningOf(source: string, quotes = 0): string {
   const value = json === null ? undefined : parseJson(json)
   if (isObject(value)) return json!
   if (Array.isArray(value) && value.length === 1 && isObject(value[0])) return json!.trim().slice(1, -1)
-  if (typeof value === 'string' && quotes < MOST_QUOTES) return meaningOf(value, quotes + 1)
-  if (value === undefined && /^'\s*[{[][^]*'$/.test(text) && quotes < MOST_QUOTES)
+  if (typeof value === 'string' && quotes < MAX_QUOTES) return meaningOf(value, quotes + 1)
+  if (value === undefined && /^'\s*[{[][^]*'$/.test(text) && quotes < MAX_QUOTES)
     return meaningOf(text.slice(1, -1), quotes + 1)
   return value === undefined || quotes > 0
     ? JSON.stringify({ arguments: source.toWellFormed() })

@@ -4,7 +4,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['false', 'false'],
   ...['null', 'none', 'nil', 'undefined', 'nan', 'infinity'].map((word) => [word, 'null'] as const),
 ])
-const MOST_DIGITS = 64
+const MAX_DIGITS = 64
 
 /** Literals of Python and JavaScript, and other number formats. Null: the word is text. */
 export function scalarOf(word: string): string | null {
@@ -14,7 +14,7 @@ export function scalarOf(word: string): string | null {
   const [, sign, rest] = /^([+-]?)(.*)$/s.exec(word)!
   const minus = sign === '-' ? '-' : ''
   if (/^0[xXoObB][\da-fA-F]+$/.test(rest!))
-    return rest!.length <= MOST_DIGITS && Number.isFinite(Number(rest)) ? minus + BigInt(rest!).toString() : null
+    return rest!.length <= MAX_DIGITS && Number.isFinite(Number(rest)) ? minus + BigInt(rest!).toString() : null
   const [, whole = '', fraction = '', exponent = ''] = /^(\d*)(?:\.(\d*))?([eE][+-]?\d+)?$/.exec(rest!) ?? []
   if (whole === '' && fraction === '') return null
   const integer = whole.replace(/^0+(?=\d)/, '') || '0'

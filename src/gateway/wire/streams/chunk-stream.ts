@@ -3,10 +3,10 @@ import type { Chunk } from '../../model/canonical-request.ts'
 import { type SseEvent, SseReader } from './sse.ts'
 
 /** Limit per stream; the input of a tool call may come as free text that waits for its end. */
-const MOST_SILENT_EVENTS = 300_000
-const MOST_SILENT_CHARACTERS = 96 << 20
+const MAX_SILENT_EVENTS = 300_000
+const MAX_SILENT_CHARACTERS = 96 << 20
 /** Limits per event. */
-const MOST_VALUES = 200_000
+const MAX_VALUES = 200_000
 const DEEPEST = 512
 
 /** Accepts bytes cut anywhere. The last chunk is always one `finish` or one `error`; nothing follows it. */
@@ -36,15 +36,15 @@ export abstract class ChunkStream {
   }
 
   #bounded(event: SseEvent): Chunk[] {
-    const excess = excessOf(event.data, { values: MOST_VALUES, depth: DEEPEST })
+    const excess = excessOf(event.data, { values: MAX_VALUES, depth: DEEPEST })
     if (excess !== null) return [malformedChunk(`The provider sent an event with ${excess}.`)]
     const chunks = this.event(event)
     if (chunks.length > 0) return chunks
     this.#silentCharacters += event.data.length
-    if (++this.#silentEvents > MOST_SILENT_EVENTS)
-      return [malformedChunk(`The provider sent more than ${MOST_SILENT_EVENTS} events without content.`)]
-    return this.#silentCharacters > MOST_SILENT_CHARACTERS
-      ? [malformedChunk(`The provider sent more than ${MOST_SILENT_CHARACTERS} characters without content.`)]
+    if (++this.#silentEvents > MAX_SILENT_EVENTS)
+      return [malformedChunk(`The provider sent more than ${MAX_SILENT_EVENTS} events without content.`)]
+    return this.#silentCharacters > MAX_SILENT_CHARACTERS
+      ? [malformedChunk(`The provider sent more than ${MAX_SILENT_CHARACTERS} characters without content.`)]
       : chunks
   }
 

@@ -11,7 +11,7 @@ const decompress = promisify(zstdDecompress)
 
 const PIECE_BYTES = 4 << 20
 /** Backups never write larger pieces. A single row may exceed the usual size. */
-const MOST_BYTES = 1 << 30
+const MAX_BYTES = 1 << 30
 
 /** Compresses one piece while reading the next. */
 export async function writePieces(
@@ -52,7 +52,7 @@ async function putPiece(target: Target, name: string, whole: Buffer, pieces: Pie
 }
 
 export async function* readPieces(source: Source, pieces: readonly Piece[]): AsyncGenerator<Buffer> {
-  for (const piece of pieces) yield await decompress(await packedPiece(source, piece), { maxOutputLength: MOST_BYTES })
+  for (const piece of pieces) yield await decompress(await packedPiece(source, piece), { maxOutputLength: MAX_BYTES })
 }
 
 export async function packedPiece(source: Source, { name, bytes, sha256 }: Piece): Promise<Buffer> {

@@ -14,12 +14,12 @@ export interface SealedKeys {
 /** 64 MB and a tenth of a second per guess. */
 const COST = { n: 65_536, r: 8, p: 1 }
 /** An upper limit, because a manifest is untrusted input. */
-const MOST_N = 1 << 20
-const LEAST_PASSPHRASE = 12
+const MAX_N = 1 << 20
+const MIN_PASSPHRASE = 12
 
 export function checkPassphrase(passphrase: string): string {
-  if (passphrase.length >= LEAST_PASSPHRASE) return passphrase
-  throw new BackupRefused(`the passphrase must have at least ${LEAST_PASSPHRASE} characters`)
+  if (passphrase.length >= MIN_PASSPHRASE) return passphrase
+  throw new BackupRefused(`the passphrase must have at least ${MIN_PASSPHRASE} characters`)
 }
 
 const keyOf = (passphrase: string, salt: Buffer, { n, r, p }: Pick<SealedKeys, 'n' | 'r' | 'p'>): Buffer =>
@@ -34,7 +34,7 @@ export function sealKeys(keys: readonly string[], passphrase: string): SealedKey
 
 export function openKeys(sealedKeys: SealedKeys, passphrase: string): string[] {
   const { n, r, p } = sealedKeys
-  if (n > MOST_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup requires too much memory')
+  if (n > MAX_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup requires too much memory')
   const body = Buffer.from(sealedKeys.body, 'base64')
   const key = keyOf(passphrase, Buffer.from(sealedKeys.salt, 'base64'), sealedKeys)
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(sealedKeys.iv, 'base64'), { authTagLength: 16 })

@@ -124,13 +124,13 @@ const columnsOf = (call: MeteredCall): object => ({
 })
 
 // Providers supply counts and text: one invalid value must not block a thousand other settlements.
-const seconds = (count: number): number => (count > 0 ? Math.min(MOST_UNITS, count) : 0)
+const seconds = (count: number): number => (count > 0 ? Math.min(MAX_UNITS, count) : 0)
 const whole = (count: number): number =>
-  Number.isFinite(count) ? Math.min(MOST_UNITS, Math.max(0, Math.round(count))) : 0
+  Number.isFinite(count) ? Math.min(MAX_UNITS, Math.max(0, Math.round(count))) : 0
 /** Far above any call, and low enough that a day's sum fits the column. */
-const MOST_UNITS = 1e12
+const MAX_UNITS = 1e12
 /** The billed cost, up to a million dollars: a higher provider report is wrong, and sums must not overflow. */
-export const clampCost = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
-const MOST = 1_000_000n * NANO
+export const clampCost = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MAX ? MAX : cost)
+const MAX = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
 const short = (words: string): string => storable(shorten(words, 512))

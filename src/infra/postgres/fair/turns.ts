@@ -28,10 +28,10 @@ interface Wish {
 
 /** Names whose statements read more than this many bytes on average are heavy. */
 const HEAVY = 256 << 10
-const MOST_OF_HEAVY = 2
+const MAX_OF_HEAVY = 2
 /** The weight of the latest connection in the average. */
 const LAST = 1 / 8
-const MOST_WEIGHED = 10_000
+const MAX_WEIGHED = 10_000
 
 /** Connections a call in a transaction leaves free when it needs another. */
 const LEFT_TO_OTHERS = 2
@@ -76,11 +76,11 @@ export class Turns {
     this.#weights.delete(name)
     if (weight < HEAVY / 16) return
     this.#weights.set(name, weight)
-    if (this.#weights.size > MOST_WEIGHED) this.#weights.delete(this.#weights.keys().next().value!)
+    if (this.#weights.size > MAX_WEIGHED) this.#weights.delete(this.#weights.keys().next().value!)
   }
 
   #mayTake(name: string, { taken }: Share): boolean {
-    if (taken >= MOST_OF_HEAVY && (this.#weights.get(name) ?? 0) > HEAVY) return false
+    if (taken >= MAX_OF_HEAVY && (this.#weights.get(name) ?? 0) > HEAVY) return false
     const free = this.#options.most - this.#inUse
     return this.#options.isUndivided === true ? free > 0 : taken < free
   }

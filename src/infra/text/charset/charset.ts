@@ -71,7 +71,7 @@ function isStateful(bytes: Uint8Array): boolean {
 }
 
 /** With this many valid characters, a damaged byte doesn't suggest another encoding. */
-const LEAST_RIGHT = 20
+const MIN_RIGHT = 20
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   let right = 0
   let wrong = 0
@@ -84,7 +84,7 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
       at += length - 1
     } else wrong++
   }
-  return right > wrong * LEAST_RIGHT
+  return right > wrong * MIN_RIGHT
 }
 
 /** The charset declared in a page's first kilobytes (`<meta charset>`, `<?xml encoding?>`). */

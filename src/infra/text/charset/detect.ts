@@ -40,7 +40,7 @@ const CANDIDATES: readonly [label: string, against: number][] = [
   ['macintosh', 3.5],
   ['x-mac-cyrillic', 3],
 ]
-const MOST_BYTES = 1_024
+const MAX_BYTES = 1_024
 
 const RARE = -9
 const FOREIGN = -11
@@ -59,7 +59,7 @@ const STANDS_ALONE = -3
 const ODD_NEIGHBOR = -3
 /** More accented letters than a third is unnatural except in Vietnamese. */
 const CROWDED = -5
-const MOST_ACCENTED = 0.34
+const MAX_ACCENTED = 0.34
 const ONE_CASE = -1.5
 
 type Profile = (letter: string) => number
@@ -214,7 +214,7 @@ export function likelihood(text: string, label: string): number {
   if (/[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(text) && !(/\p{Lu}/u.test(text) && /\p{Ll}/u.test(text)))
     common += ONE_CASE
   const letters = (text.match(/\p{L}/gu) ?? []).length
-  const crowding = Math.max(0, accents - letters * MOST_ACCENTED) * CROWDED
+  const crowding = Math.max(0, accents - letters * MAX_ACCENTED) * CROWDED
   return (
     common +
     Math.max(
@@ -226,20 +226,20 @@ export function likelihood(text: string, label: string): number {
 
 function partOf(line: Uint8Array): Uint8Array {
   const from = Math.max(0, line.findIndex((byte) => byte >= 0x80) - 1)
-  let to = Math.min(line.length, from + MOST_BYTES)
-  while (to < line.length && to < from + 2 * MOST_BYTES && line[to]! >= 0x30) to++
+  let to = Math.min(line.length, from + MAX_BYTES)
+  while (to < line.length && to < from + 2 * MAX_BYTES && line[to]! >= 0x30) to++
   return line.subarray(from, to)
 }
 
 function sampleOf(bytes: Uint8Array): Uint8Array {
   const lines: Uint8Array[] = []
   let size = 0
-  for (let at = 0; at < bytes.length && size < MOST_BYTES;) {
+  for (let at = 0; at < bytes.length && size < MAX_BYTES;) {
     const stop = bytes.indexOf(10, at)
     const line = bytes.subarray(at, stop < 0 ? bytes.length : stop + 1)
     at += line.length
     if (!line.some((byte) => byte >= 0x80)) continue
-    const part = line.length <= MOST_BYTES ? line : partOf(line)
+    const part = line.length <= MAX_BYTES ? line : partOf(line)
     lines.push(part)
     size += part.length
   }
@@ -264,13 +264,13 @@ export function likeliest(bytes: Uint8Array): string {
   return best.label
 }
 
-const LEAST_ALIKE = 0.95
-const MOST_DOUBTED = -8.5
+const MIN_ALIKE = 0.95
+const MAX_DOUBTED = -8.5
 
 /** UTF-16 without a byte order mark: text of one script or common ideographs, in either byte order. */
 export function unmarkedUtf16(bytes: Uint8Array, isCut: boolean): 'utf-16le' | 'utf-16be' | null {
   if (bytes.length < 4 || (bytes.length % 2 === 1 && !isCut)) return null
-  const sample = bytes.subarray(0, Math.min(bytes.length & ~1, MOST_BYTES * 2))
+  const sample = bytes.subarray(0, Math.min(bytes.length & ~1, MAX_BYTES * 2))
   let best: { label: 'utf-16le' | 'utf-16be'; value: number } | null = null
   for (const label of ['utf-16le', 'utf-16be'] as const) {
     const text = new TextDecoder(label).decode(sample).replace(/\ufffd$/, '')
@@ -290,8 +290,8 @@ function wholeness(text: string): number | null {
   const shares = SCRIPTS.map((script) => (text.match(script) ?? []).length / signs.length)
   const share = Math.max(...shares)
   const plain = signs.filter((sign) => sign < '\u0100').length / signs.length
-  if (share >= LEAST_ALIKE && (share !== shares[0] || plain > 0.5)) return share
+  if (share >= MIN_ALIKE && (share !== shares[0] || plain > 0.5)) return share
   const others = signs.filter((sign) => sign >= '\x80').length
   const value = Math.max(...['gb18030', 'big5', 'euc-kr', 'euc-jp'].map((label) => likelihood(text, label)))
-  return others > 0 && value / others > MOST_DOUBTED ? 0.5 + value / others / 100 : null
+  return others > 0 && value / others > MAX_DOUBTED ? 0.5 + value / others / 100 : null
 }

@@ -52,10 +52,10 @@ export class Unreadable extends Error {
   }
 }
 
-export const MOST_TEXT = 8_000_000
+export const MAX_TEXT = 8_000_000
 
 export const clip = (text: string): { text: string; truncated: boolean } =>
-  text.length <= MOST_TEXT ? { text, truncated: false } : { text: shorten(text, MOST_TEXT), truncated: true }
+  text.length <= MAX_TEXT ? { text, truncated: false } : { text: shorten(text, MAX_TEXT), truncated: true }
 
 export function kindOf(type: string | null, name: string): DocumentKind | null {
   const media = type?.split(';')[0]!.trim().toLowerCase() ?? ''

@@ -7,18 +7,18 @@ import { type Bounds, overAt } from './markup.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Maximum HTML parsed, because more takes seconds. The result says that the rest is missing. */
-const MOST_HTML = 4_000_000
-const LEAST_WORDS = 5
-const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
+const MAX_HTML = 4_000_000
+const MIN_WORDS = 5
+const MAX: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
 /** A page's main article as Markdown: headings, lists, tables, code, absolute links; without menus and footers. */
 export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<DocumentText> {
   const all = decode(bytes, charset, charsetWithin(bytes))
-  const within = all.length > MOST_HTML ? shorten(all, MOST_HTML) : all
-  const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
+  const within = all.length > MAX_HTML ? shorten(all, MAX_HTML) : all
+  const html = within.slice(0, overAt(within, MAX, { elements: 0, attributes: 0 }, 'html') ?? undefined)
   const article = await distill(html, url)
   // A page that is only a list or form has no article, so everything visible is read.
-  const bestArticle = article.wordCount >= LEAST_WORDS ? article : await distill(html, url, 'body')
+  const bestArticle = article.wordCount >= MIN_WORDS ? article : await distill(html, url, 'body')
   const page = bestArticle.content.trim() === '' ? article : bestArticle
   const { text, truncated } = clip(unescapeMarkdown(page.content.trim() || (await markdownOf(html))))
   return plainRead(text, {

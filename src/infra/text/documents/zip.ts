@@ -2,11 +2,11 @@ import { type Entry, type ZipFile, fromBuffer } from 'yauzl'
 import { Unreadable } from './document.ts'
 import { type Bounds, checkParts } from './markup.ts'
 
-const MOST_ENTRIES = 10_000
-const MOST_PART = 64 << 20
-const MOST_ALL = 128 << 20
+const MAX_ENTRIES = 10_000
+const MAX_PART = 64 << 20
+const MAX_ALL = 128 << 20
 /** Deflate reaches 1,032:1 only for zeros; documents stay below 100:1. */
-const MOST_RATIO = 200
+const MAX_RATIO = 200
 const RATIO_FROM = 1 << 20
 
 export type Parts = Map<string, Buffer>
@@ -21,15 +21,15 @@ export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name:
       error ? reject(new Unreadable('damaged', 'The ZIP archive can’t be read.')) : resolve(file),
     ),
   )
-  if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`The archive has more than ${MOST_ENTRIES} entries.`)
+  if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`The archive has more than ${MAX_ENTRIES} entries.`)
   const selection: Entry[] = []
   let all = 0
   for await (const entry of entries(zip)) {
     const { compressedSize, uncompressedSize, fileName } = entry
     if (!wants(fileName)) continue
     all += uncompressedSize
-    if (uncompressedSize > MOST_PART || all > MOST_ALL) throw tooLarge('The archive is too large when unpacked.')
-    if (uncompressedSize > RATIO_FROM && uncompressedSize > compressedSize * MOST_RATIO)
+    if (uncompressedSize > MAX_PART || all > MAX_ALL) throw tooLarge('The archive is too large when unpacked.')
+    if (uncompressedSize > RATIO_FROM && uncompressedSize > compressedSize * MAX_RATIO)
       throw tooLarge('The archive’s compression ratio is too high.')
     if ((entry.generalPurposeBitFlag & 1) === 1) throw new Unreadable('encrypted', 'The archive is password-protected.')
     selection.push(entry)

@@ -12,10 +12,10 @@ import { looksBinary } from '../documents/text.ts'
 import { gramsOf } from '#packages/linear-grep/regex/grams.ts'
 
 /** Longer text isn't indexed; one file at a time is in memory. */
-const MOST_PLAIN = 32 << 20
-const MOST_DOCUMENT = 64 << 20
+const MAX_PLAIN = 32 << 20
+const MAX_DOCUMENT = 64 << 20
 /** Attempts for documents that fail through no fault of their own. */
-const MOST_ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 
 interface Learnt {
   plain: boolean
@@ -79,7 +79,7 @@ export async function learnContents(
         busy = error
         return
       }
-      if (attempts + 1 < MOST_ATTEMPTS) return void failedHashes.push(sha256)
+      if (attempts + 1 < MAX_ATTEMPTS) return void failedHashes.push(sha256)
       engine.log.warn({ error, sha256 }, 'the text of a file cannot be read')
       learnt.push([sha256, none('damaged')])
     }
@@ -161,7 +161,7 @@ async function look(
   const media = /^(image|audio|video|font)\//.test(mime_type ?? '') && !/svg/.test(mime_type ?? '')
   if (media) return none('binary')
   const document = kind !== null && kind !== 'text' && kind !== 'html'
-  if (Number(size_bytes) > (document ? MOST_DOCUMENT : MOST_PLAIN)) return none('too_large')
+  if (Number(size_bytes) > (document ? MAX_DOCUMENT : MAX_PLAIN)) return none('too_large')
   if (document || kind === 'html') {
     const loadInput = async () => ({ kind, bytes: await load() })
     const reading = await readDocument(engine, { account, kind, sha256, load: loadInput }).catch((error: unknown) => {

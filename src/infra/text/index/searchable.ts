@@ -30,4 +30,4 @@ export interface Searchable {
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 
-export const MOST_BODY = 100_000
+export const MAX_BODY = 100_000

@@ -98,7 +98,7 @@ function findRelated(file: OfficePackage, part: string, id: string | undefined):
 
 const diagramLines = (tree: Node): string[] => [...below(tree, 'pt')].flatMap((point) => linesIn(child(point, 't')))
 
-const MOST_POINTS = 1_000
+const MAX_POINTS = 1_000
 
 /** A chart's title and its series as a table: a line of categories, then one line each. */
 function chartLines(_: string, tree: Node): string[] {
@@ -106,7 +106,7 @@ function chartLines(_: string, tree: Node): string[] {
   const pointsOf = (node: Node | undefined): string[] =>
     node === undefined
       ? []
-      : [...below(node, 'pt')].slice(0, MOST_POINTS).map((point) => childrenNamed(point, 'v').map(textIn).join(''))
+      : [...below(node, 'pt')].slice(0, MAX_POINTS).map((point) => childrenNamed(point, 'v').map(textIn).join(''))
   const series = [...below(tree, 'ser')]
   const categories = series
     .map((one) => pointsOf(child(one, 'cat') ?? child(one, 'xVal')))

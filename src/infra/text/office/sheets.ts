@@ -1,13 +1,13 @@
 import { XMLParser } from 'fast-xml-parser'
 import { type Format, formatNumber, formatsOf } from './cell-format.ts'
 import { charsetOf } from '../charset/charset.ts'
-import { type DocumentInput, MOST_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
+import { type DocumentInput, MAX_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
 import { describeDrawing } from './drawing.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { OfficePackage } from './package.ts'
 
 /** Workbook limits: some hundred thousand cells. */
-const MOST: Bounds = { elements: 1_000_000, attributes: 2_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
+const MAX: Bounds = { elements: 1_000_000, attributes: 2_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
 /** A sheet element: `@name` is an attribute, all else are lists of elements without order. */
 type Element = Record<string, unknown>
@@ -67,7 +67,7 @@ interface Book {
  * Reads a workbook: each sheet under its name, one line per row, tabs between cells. Formulas show their last value.
  */
 export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> {
-  const file = await OfficePackage.open(bytes, MOST)
+  const file = await OfficePackage.open(bytes, MAX)
   const main = file.main('xl/workbook.xml')
   const [workbook] = all(parse(file, main), 'workbook')
   if (workbook === undefined) throw new Unreadable('damaged', 'The XLSX file can’t be read.')
@@ -82,11 +82,11 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> 
   // A one-letter cell may expand to long text or be far to the right, so output is limited as it grows.
   let text = ''
   for (const sheet of sheets) {
-    if (text.length > MOST_TEXT) break
+    if (text.length > MAX_TEXT) break
     text += `${text === '' ? '' : '\n\n'}# ${String(sheet['@name'])}`
     const name = relations.get(String(sheet['@id']))?.target
     for (const row of all(parse(file, name), 'worksheet', 'sheetData', 'row')) {
-      if (text.length > MOST_TEXT) break
+      if (text.length > MAX_TEXT) break
       text += `\n${rowOf(row, book)}`
     }
     for (const line of name === undefined ? [] : besides(file, name)) text += `\n${line}`
@@ -120,7 +120,7 @@ function formatsIn(styles: Element): Format[][] {
   })
 }
 
-const MOST_COLUMNS = 16_384
+const MAX_COLUMNS = 16_384
 
 function rowOf(row: Element, book: Book): string {
   let line = ''
@@ -131,7 +131,7 @@ function rowOf(row: Element, book: Book): string {
     next = Math.max(at, columns) + 1
     const value = inCell(valueOf(cell, book))
     if (value === '') continue
-    if (line.length > MOST_TEXT) break
+    if (line.length > MAX_TEXT) break
     if (at > columns) {
       line += '\t'.repeat(at - columns)
       columns = at
@@ -173,5 +173,5 @@ function columnOf(reference: string): number | null {
   if (letters === undefined) return null
   let column = 0
   for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64
-  return column > MOST_COLUMNS ? null : column - 1
+  return column > MAX_COLUMNS ? null : column - 1
 }

@@ -4,14 +4,14 @@ import type { Bounds } from '../documents/markup.ts'
 import { type Node, OfficePackage, below, child, childrenNamed, relationOf, textIn } from './package.ts'
 
 /** Presentation limits: some thousand slides. */
-const MOST: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
+const MAX: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
 /**
  * Reads slides in presentation order, each under its number: one line per paragraph, then notes and comments. Slides
  * not listed by the presentation are deleted ones.
  */
 export async function readPptx({ bytes }: DocumentInput): Promise<DocumentText> {
-  const file = await OfficePackage.open(bytes, MOST)
+  const file = await OfficePackage.open(bytes, MAX)
   const names = slidesOf(file)
   if (names.length === 0) throw new Unreadable('damaged', 'The PPTX file can’t be read.')
   const slides = names.map((name, i) => {

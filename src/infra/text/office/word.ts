@@ -1,4 +1,4 @@
-import { type DocumentInput, MOST_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
+import { type DocumentInput, MAX_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
 import { describeDrawing, inOneLine } from './drawing.ts'
 import { formulaOf } from './formula.ts'
 import type { Bounds } from '../documents/markup.ts'
@@ -17,14 +17,14 @@ import { symbolOf } from './symbols.ts'
 import { Numbering, type Styles, stylesOf } from './word-lists.ts'
 
 /** Document limits: some thousand pages. */
-const MOST: Bounds = { elements: 300_000, attributes: 600_000, attributesOfOne: 1_000, depth: 200, tables: 6 }
+const MAX: Bounds = { elements: 300_000, attributes: 600_000, attributesOfOne: 1_000, depth: 200, tables: 6 }
 
 /**
  * Reads a document's content in order: headers, paragraphs, tables, text boxes, formulas, footers, then notes and
  * comments. Headings, lists, tables, and links are marked as in Markdown.
  */
 export async function readDocx({ bytes }: DocumentInput): Promise<DocumentText> {
-  const file = await OfficePackage.open(bytes, MOST)
+  const file = await OfficePackage.open(bytes, MAX)
   const main = file.main('word/document.xml')
   const body = child(file.tree(main), 'body')
   if (body === undefined) throw new Unreadable('damaged', 'The DOCX file can’t be read.')
@@ -123,7 +123,7 @@ class WordReader {
   #blocks(node: Node): string[] {
     const blocks: string[] = []
     for (const one of childrenOf(node)) {
-      if (this.#length > MOST_TEXT * 2) break
+      if (this.#length > MAX_TEXT * 2) break
       if (WRAPPERS.has(one.name)) blocks.push(...this.#blocks(one))
       else if (one.name === 'p') blocks.push(...this.#paragraph(one))
       else if (one.name === 'tbl') blocks.push(this.#table(one))

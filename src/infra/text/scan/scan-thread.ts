@@ -13,9 +13,9 @@ import { AT_FILE, STOP, type ScanFile, type ScanLimits, type ScanLine, type Scan
 import type { ScanRequest, ScanTask, ScanResult } from './scan.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_LINE = 10_000
+const MAX_LINE = 10_000
 /** A pattern may keep about 20 MB of states. */
-const MOST_COMPILED = 4
+const MAX_COMPILED = 4
 const patternOf = memoize<PatternSpec, Pattern>(compile)
 const linePatternOf = memoize<LineSpec, RE2JS>(compileLine)
 const sharedState = workerData as Int32Array
@@ -49,7 +49,7 @@ function memoize<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) =
   return (spec) => {
     const key = JSON.stringify(spec)
     const value = cache.get(key) ?? make(spec)
-    if (!cache.has(key) && cache.size >= MOST_COMPILED) cache.delete(cache.keys().next().value!)
+    if (!cache.has(key) && cache.size >= MAX_COMPILED) cache.delete(cache.keys().next().value!)
     cache.set(key, value)
     return value
   }
@@ -119,8 +119,8 @@ function search(task: ScanTask, text: Buffer, result: ScanResult, work: Work): v
 }
 
 const display = (bytes: Buffer, start: number, end: number): string => {
-  const text = bytes.toString('utf8', start, Math.min(end, start + MOST_LINE * 4))
-  return text.length > MOST_LINE ? shorten(text, MOST_LINE) : text
+  const text = bytes.toString('utf8', start, Math.min(end, start + MAX_LINE * 4))
+  return text.length > MAX_LINE ? shorten(text, MAX_LINE) : text
 }
 
 function aroundOf(

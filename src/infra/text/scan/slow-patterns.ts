@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-const MOST_KNOWN = 10_000
+const MAX_KNOWN = 10_000
 
 /**
  * Remembers too expensive searches by pattern and content. Per process: another one tries once with the same limits and
@@ -12,7 +12,7 @@ export function createSlowPatterns() {
   return {
     has: (key: string): boolean => keys.size > 0 && keys.has(digest(key)),
     add(key: string): void {
-      if (keys.size >= MOST_KNOWN) keys.delete(keys.values().next().value!)
+      if (keys.size >= MAX_KNOWN) keys.delete(keys.values().next().value!)
       keys.add(digest(key))
     },
   }

@@ -22,7 +22,7 @@ const fields = [
   { ...textField('events'), kind: 'list' as const, verbatim: true as const },
   { ...textField('secret'), secret: true },
 ]
-const MOST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 
 interface Change {
   type: string
@@ -76,7 +76,7 @@ export async function listen(words: readonly string[], terminal: Terminal): Prom
       if (!(error instanceof Unreachable) && !(error instanceof ApiError && error.status >= 500)) throw error
       if (pause === 0) terminal.err('Connection lost. Reconnecting …')
     }
-    pause = Math.min(MOST_PAUSE_MS, pause * 2 + 500)
+    pause = Math.min(MAX_PAUSE_MS, pause * 2 + 500)
     await sleep(pause)
   }
 }

@@ -42,5 +42,5 @@ export function dayOf(words: string, now: Date): string | null {
 }
 
 /** Largest time a `Date` can hold. NaN fails the comparison too. */
-const MOST_MS = 8.64e15
-const iso = (ms: number): string | null => (Math.abs(ms) <= MOST_MS ? new Date(ms).toISOString() : null)
+const MAX_MS = 8.64e15
+const iso = (ms: number): string | null => (Math.abs(ms) <= MAX_MS ? new Date(ms).toISOString() : null)

@@ -151,7 +151,7 @@ async function writeAt(handle: FileHandle, bytes: Uint8Array, position: number):
     done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
 }
 
-const MOST_MARKS = 200
+const MAX_MARKS = 200
 const marksFile = (terminal: Terminal): string => join(stateFolder(terminal), 'downloads.json')
 
 async function marks(terminal: Terminal): Promise<Record<string, string>> {
@@ -167,7 +167,7 @@ async function keepMark(mark: string, etag: string | null, terminal: Terminal): 
   if (etag === null ? !(mark in all) : all[mark] === etag) return
   const { [mark]: before, ...others } = all
   void before
-  const newest = Object.entries(others).slice(-MOST_MARKS)
+  const newest = Object.entries(others).slice(-MAX_MARKS)
   const fresh = Object.fromEntries(etag === null ? newest : [...newest, [mark, etag]])
   try {
     await mkdir(stateFolder(terminal), { recursive: true, mode: 0o700 })

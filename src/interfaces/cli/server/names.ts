@@ -88,13 +88,13 @@ export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
 type Row = Record<string, unknown> & { id: string }
 
 /** With more resources than this, use the ID. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 
 async function listed({ area, verb, ...named }: Named, call: SendCall, more: object = {}): Promise<Row[]> {
   const endpoint = (await contracts[area]()).endpoints[verb as never] as AnyEndpoint
   const rows: Row[] = []
   let cursor: string | undefined
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await call(endpoint, { limit: 100, cursor, ...named.with, ...more })
     const { data, pagination } = JSON.parse(await answer.text()) as {
       data: Row[]

@@ -14,7 +14,7 @@ export class Unreachable extends Error {
   }
 }
 
-const MOST_REDIRECTS = 5
+const MAX_REDIRECTS = 5
 
 /**
  * Sends a request over `node:http`: loading `fetch` takes 25 ms, a quarter of a short command's time. An import of
@@ -30,7 +30,7 @@ export async function send(outgoing: Outgoing, hops = 0): Promise<Incoming & { c
     status >= 300 &&
     status < 400 &&
     headers.location !== undefined &&
-    hops < MOST_REDIRECTS
+    hops < MAX_REDIRECTS
   ) {
     response.resume()
     const next = new URL(headers.location, url)

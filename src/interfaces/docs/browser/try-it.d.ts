@@ -21,4 +21,4 @@ export function requestOf(tried: Tried): [url: string, options: RequestInit & { 
 /** Passes the response so far to `write`: JSON with line breaks, events as they arrive, or a byte count. */
 export function readAnswer(response: Response, isBytes: boolean, write: (text: string) => void): Promise<void>
 
-export const MOST_SHOWN: number
+export const MAX_SHOWN: number

@@ -66,7 +66,7 @@ function weigh({ listed: { name, area, endpoint } }: Card): Map<string, number> 
 const SATURATION = 4
 const SYNONYM = 0.6
 const PREFIX = 0.5
-const MOST_WORDS = 20
+const MAX_WORDS = 20
 /** Results below this fraction of the best score are mostly noise. */
 const TAIL = 0.2
 
@@ -95,7 +95,7 @@ function createIndex(cards: readonly Card[]): (query: string) => Card[] {
   }
 
   return (query) => {
-    const asked = [...new Set(stemsOf(query))].slice(0, MOST_WORDS).map(formsOf)
+    const asked = [...new Set(stemsOf(query))].slice(0, MAX_WORDS).map(formsOf)
     if (asked.length === 0) return []
     const exact = query
       .trim()

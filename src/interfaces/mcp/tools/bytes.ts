@@ -2,9 +2,9 @@ import { type Bytes, isStored } from '#core/answers.ts'
 import { type Content, type ToolResult, toolResult } from './tools.ts'
 
 /** Limit for inline text; larger files are better read by lines. */
-const MOST_TEXT = 65_536
+const MAX_TEXT = 65_536
 /** Limit for images and audio, before base64. */
-const MOST_MEDIA = 1_048_576
+const MAX_MEDIA = 1_048_576
 
 /**
  * Converts bytes to a tool result: short text in `data.text`, small images and audio as content, everything else as a
@@ -20,7 +20,7 @@ export async function bytesResult({ headers, body }: Bytes, url: string | null):
       : Number(field['content-length'])
   const at = field.location ?? url
   const about = { content_type: contentType, size_bytes: size, text: null, url: at }
-  const most = isText(contentType) ? MOST_TEXT : mediaOf(contentType) !== null ? MOST_MEDIA : 0
+  const most = isText(contentType) ? MAX_TEXT : mediaOf(contentType) !== null ? MAX_MEDIA : 0
   if (field.location !== undefined || (size !== null && size > most)) {
     await cancel(body)
     return toolResult({ data: about }, ...linkTo(at, contentType, size))

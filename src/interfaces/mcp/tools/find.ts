@@ -3,7 +3,7 @@ import type { Card, Catalogue } from '../catalogue/catalogue.ts'
 import type { AgentCaller } from './door.ts'
 
 /** Number of inaccessible endpoints to name. */
-const MOST_LACKING = 3
+const MAX_LACKING = 3
 
 /**
  * Finds endpoints. Those outside the key's scopes are excluded so models don't try them; the best ones are named
@@ -26,7 +26,7 @@ export function find(catalogue: Catalogue, caller: AgentCaller, query: string, l
     lacking_scope: ranked
       .slice(0, limit)
       .filter((card) => !may(card))
-      .slice(0, MOST_LACKING)
+      .slice(0, MAX_LACKING)
       .map(({ name, listed }) => ({ name, scope: scopeOf(listed.endpoint.access) })),
     ...(ranked.length === 0 && { areas: areasOf(catalogue, caller) }),
   }

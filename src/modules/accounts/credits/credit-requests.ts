@@ -33,7 +33,7 @@ interface CreditRequestTable {
 type Row = Selectable<CreditRequestTable> & { name: string; email: string; balance_nano: Nano }
 type RequestView = z.output<typeof CreditRequest>
 
-const MOST_A_DAY = 5
+const MAX_A_DAY = 5
 
 const requestQuery = sql`select r.*, a.name, a.email, coalesce(b.nano, 0) as balance_nano
   from credit_requests r join accounts a on a.id = r.account_id left join balances b on b.account_id = r.account_id`
@@ -65,10 +65,10 @@ export async function requestCredits(
         message: 'You already have an open credit request. Wait for the administrator’s decision.',
         details: { id: open[0].id },
       })
-    if (rows[0]!.count >= MOST_A_DAY)
+    if (rows[0]!.count >= MAX_A_DAY)
       refuse('limit_reached', {
-        message: `You can make up to ${MOST_A_DAY} credit requests a day. Try again tomorrow.`,
-        details: { limit: MOST_A_DAY },
+        message: `You can make up to ${MAX_A_DAY} credit requests a day. Try again tomorrow.`,
+        details: { limit: MAX_A_DAY },
       })
     const id = newId()
     await ctx.db

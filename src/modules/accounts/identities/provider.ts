@@ -29,7 +29,7 @@ export interface HasProvider {
 }
 
 const WITHIN_MS = 10_000
-const MOST: Meter = { remaining: 1 << 20, values: 50_000 }
+const MAX: Meter = { remaining: 1 << 20, values: 50_000 }
 /** How long each process caches the provider's metadata. After a failure, it's fetched again at once. */
 const METADATA_CACHE_MS = 3_600_000
 
@@ -111,7 +111,7 @@ async function discover(oidc: OidcConfig, outside: Engine['outside']): Promise<C
   const through: CustomFetch = (url, { body, headers, method, signal }) =>
     fetchThrough(
       outside,
-      { ...MOST },
+      { ...MAX },
       { credential: 'identity provider', party: 'identity provider', withinMs: WITHIN_MS, mayBePrivate: true },
     )(url, {
       method,

@@ -23,7 +23,7 @@ import type { Claims } from './claims.ts'
 import type { HasProvider, IdentityProvider } from './provider.ts'
 
 const SIGN_IN_SECONDS = 900
-const MOST_IDENTITIES = 20
+const MAX_IDENTITIES = 20
 
 type Ctx = Context<HasProvider>
 
@@ -78,8 +78,8 @@ export const identityService = implementWith<Ctx>()(identities, {
     const { accountId } = ctx.principal
     return ctx.transaction(async (ctx) => {
       await requireProofAlone(ctx)
-      if ((await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)).length >= MOST_IDENTITIES)
-        refuse('limit_reached', { message: `You can link up to ${MOST_IDENTITIES} identity provider accounts.` })
+      if ((await identityStore.list(ctx.db, accountId, null, MAX_IDENTITIES)).length >= MAX_IDENTITIES)
+        refuse('limit_reached', { message: `You can link up to ${MAX_IDENTITIES} identity provider accounts.` })
       const row = await add(ctx, accountId, claims)
       await tell(ctx, 'identity.linked', row)
       return showIdentity(row)
@@ -89,7 +89,7 @@ export const identityService = implementWith<Ctx>()(identities, {
   async unlink(ctx, { id }) {
     const { accountId } = ctx.principal
     await ctx.transaction(async (ctx) => {
-      const rows = await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)
+      const rows = await identityStore.list(ctx.db, accountId, null, MAX_IDENTITIES)
       if (!rows.some((row) => row.id === id)) refuse('not_found', { param: 'id' })
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'identities')

@@ -15,7 +15,7 @@ import { accountStore } from '../store.ts'
 import { type Options, creationOptions, verifyRegistration, verifyAuthentication, requestOptions } from './ceremony.ts'
 import { type PasskeyRow, passkeyStore } from './passkey-store.ts'
 
-const MOST_PASSKEYS = 50
+const MAX_PASSKEYS = 50
 
 export const passkeyService = implement(passkeys, {
   async list(ctx, { cursor, limit }) {
@@ -63,7 +63,7 @@ export const passkeyService = implement(passkeys, {
   async delete(ctx, { id }) {
     const { accountId } = ctx.principal
     await ctx.transaction(async (ctx) => {
-      const rows = await passkeyStore.list(ctx.db, accountId, null, MOST_PASSKEYS)
+      const rows = await passkeyStore.list(ctx.db, accountId, null, MAX_PASSKEYS)
       if (!rows.some((row) => row.id === id)) refuse('not_found', { param: 'id' })
       await requireProof(ctx)
       await checkAnotherWay(ctx, 'passkeys')
@@ -96,17 +96,17 @@ export const passkeyService = implement(passkeys, {
 
   async proof_options(ctx) {
     const { accountId } = ctx.principal
-    const allowedPasskeys = await passkeyStore.list(ctx.db, accountId, null, MOST_PASSKEYS)
+    const allowedPasskeys = await passkeyStore.list(ctx.db, accountId, null, MAX_PASSKEYS)
     return showOptions(ctx, await requestOptions(ctx, 'passkey.prove', { accountId, allowed: allowedPasskeys }))
   },
 })
 
 async function fewerThanMost(ctx: Context): Promise<PasskeyRow[]> {
-  const present = await passkeyStore.list(ctx.db, ctx.principal.accountId, null, MOST_PASSKEYS)
-  if (present.length >= MOST_PASSKEYS)
+  const present = await passkeyStore.list(ctx.db, ctx.principal.accountId, null, MAX_PASSKEYS)
+  if (present.length >= MAX_PASSKEYS)
     refuse('limit_reached', {
-      message: `You can have up to ${MOST_PASSKEYS} passkeys. Remove one first.`,
-      details: { limit: MOST_PASSKEYS },
+      message: `You can have up to ${MAX_PASSKEYS} passkeys. Remove one first.`,
+      details: { limit: MAX_PASSKEYS },
     })
   return present
 }

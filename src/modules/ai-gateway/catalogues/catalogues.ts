@@ -14,7 +14,7 @@ import { fetchCatalogue } from './fetch-catalogue.ts'
 import { isInstanceAdmin } from '../endpoints/administer.ts'
 import { pricingOf } from './rows.ts'
 
-const MOST_OVERRIDES = 10_000
+const MAX_OVERRIDES = 10_000
 
 interface HasReader {
   endpoints: { refresh(): Promise<void> }
@@ -81,10 +81,10 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
         message: 'Send `pricing`, `context_length` or `max_output_tokens`.',
       })
     return change(ctx, async (ctx) => {
-      if ((await overrideStore.count(ctx.db)) >= MOST_OVERRIDES)
+      if ((await overrideStore.count(ctx.db)) >= MAX_OVERRIDES)
         refuse('limit_reached', {
-          message: `You can have up to ${MOST_OVERRIDES} overrides. Delete one first.`,
-          details: { limit: MOST_OVERRIDES },
+          message: `You can have up to ${MAX_OVERRIDES} overrides. Delete one first.`,
+          details: { limit: MAX_OVERRIDES },
         })
       const row = await overrideStore.put(ctx.db, {
         slug,

@@ -10,7 +10,7 @@ import { refuse } from '#core/errors.ts'
 import { excessOf } from '#packages/json-scan/json-text.ts'
 import type { CatalogueRow } from './catalogue-store.ts'
 
-const MOST_BYTES = 32 << 20
+const MAX_BYTES = 32 << 20
 const CATALOGUE = { values: 1_000_000, depth: 64 }
 const TIMEOUT_MS = 30_000
 const LARGEST = 20
@@ -59,7 +59,7 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
     const { status, bytes } = await retrieve(engine.outside, {
       url,
       headers: ['accept', 'application/json', 'user-agent', 'ukiyo'],
-      mostBytes: MOST_BYTES,
+      mostBytes: MAX_BYTES,
       timeoutMs: TIMEOUT_MS,
       hops: 3,
       credential: '',

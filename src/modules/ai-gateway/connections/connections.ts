@@ -27,7 +27,7 @@ const POLL_MS = 5_000
 /** Writes can commit out of order, so recent changes are read twice. */
 const OVERLAP_MS = 15_000
 const GATHER_MS = 1_000
-const MOST = 100_000
+const MAX = 100_000
 
 export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed: () => void }
 
@@ -62,7 +62,7 @@ export class Connections implements AsyncDisposable {
   /** Unreadable states count as untested. */
   async learn(ids: readonly Id[]): Promise<void> {
     const missing = ids.filter((id) => !this.#states.has(id))
-    if (this.#states.size + missing.length > MOST) {
+    if (this.#states.size + missing.length > MAX) {
       this.#states.clear()
       this.#lastSuccess.clear()
     }

@@ -14,9 +14,9 @@ const POLL_MS = 5_000
 const OVERLAP_MS = 15_000
 /** Changes within this time are written in one statement, so a flapping model costs one write. */
 const GATHER_MS = 1_000
-const MOST = 20_000
+const MAX = 20_000
 /** Limited per connection, because callers choose the names. */
-const MOST_OF_CONNECTION = 200
+const MAX_OF_CONNECTION = 200
 const LONGEST_NAME = 300
 
 interface Change {
@@ -119,7 +119,7 @@ export class RefusedModels implements AsyncDisposable {
     this.#kinds.delete(key)
     if (kind === null) return
     this.#kinds.set(key, kind)
-    if (this.#kinds.size > MOST) for (const oldest of this.#kinds.keys()) return void this.#kinds.delete(oldest)
+    if (this.#kinds.size > MAX) for (const oldest of this.#kinds.keys()) return void this.#kinds.delete(oldest)
   }
 
   #readChanges(): void {
@@ -128,7 +128,7 @@ export class RefusedModels implements AsyncDisposable {
     this.#queue(async (db) => {
       this.#readQueued = false
       const { rows } = await sql<Change & { at: Date }>`select connection, model, kind, changed_at as at
-        from refused_models where changed_at > ${this.#since} order by changed_at limit ${MOST}`.execute(db)
+        from refused_models where changed_at > ${this.#since} order by changed_at limit ${MAX}`.execute(db)
       // This process's own changes are newer.
       for (const row of rows) if (!this.#fresh.has(keyOf(row.connection, row.model))) this.#set(row)
       const last = rows.at(-1)
@@ -163,7 +163,7 @@ async function write(db: Db, changes: readonly Change[], healedConnections: read
   await sql`delete from refused_models r using (
       select connection, model, row_number() over (partition by connection order by changed_at desc, model) as place
       from refused_models where connection = any(${[...new Set(changes.map(({ connection }) => connection))]}::bpchar[])) old
-    where old.place > ${MOST_OF_CONNECTION} and r.connection = old.connection and r.model = old.model`.execute(db)
+    where old.place > ${MAX_OF_CONNECTION} and r.connection = old.connection and r.model = old.model`.execute(db)
 }
 
 const keyOf = (connection: Id, model: string): string => `${connection} ${model}`

@@ -24,7 +24,7 @@ export class AskFailed extends Error {
   }
 }
 
-const MOST_BYTES = 8 << 20
+const MAX_BYTES = 8 << 20
 /** A model that doesn't exist, for probes whose URL contains the model. */
 export const NO_MODEL = 'uk-no-such-model'
 
@@ -95,7 +95,7 @@ export function exchange(
       },
       onResponseData(controller, piece) {
         size += piece.length
-        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s response is too large.', null, 'garbage'))
+        if (size > MAX_BYTES) controller.abort(new AskFailed('The provider’s response is too large.', null, 'garbage'))
         else pieces.push(piece)
       },
       onResponseEnd() {

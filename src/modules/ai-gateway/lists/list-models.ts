@@ -20,11 +20,11 @@ export interface ListedModel {
 }
 
 export type Json = Record<string, unknown>
-const MOST = 5_000
+const MAX = 5_000
 /** The contract's limits for models described by users. */
 const LONGEST_ID = 256
 const LONGEST_NAME = 120
-const MOST_TOKENS = 1_000_000_000
+const MAX_TOKENS = 1_000_000_000
 const YEAR_3000 = Date.UTC(3000, 0)
 const SHOW_MS = 10_000
 
@@ -94,13 +94,13 @@ const beside = (endpoint: ProviderEndpoint, end: string | undefined): ProviderEn
 export function rowsIn(answer: unknown, key: string): Json[] {
   const rows = (answer as Json | null)?.[key]
   if (!Array.isArray(rows)) throw new AskFailed('The provider’s model list has an unknown format.', 200, 'garbage')
-  return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MOST)
+  return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MAX)
 }
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 const name = (value: unknown): string | null => shorten(text(value) ?? '', LONGEST_NAME).toWellFormed() || null
 const whole = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS ? value : null
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TOKENS ? value : null
 function instant(value: unknown): string | null {
   const at = typeof value === 'number' ? new Date(value * 1000) : typeof value === 'string' ? new Date(value) : null
   return at === null || !(at.getTime() > 0 && at.getTime() < YEAR_3000) ? null : at.toISOString()

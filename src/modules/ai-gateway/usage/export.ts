@@ -6,7 +6,7 @@ import { csvLine } from '#core/text/csv.ts'
 import { viewOf } from './report.ts'
 
 const PAGE = 1_000
-const MOST = 100_000
+const MAX = 100_000
 
 interface Query extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
   workspace_id?: Id | undefined
@@ -59,7 +59,7 @@ export async function exportUsage(ctx: Context, { workspace_id, instance, key_id
 async function* writeRows(ctx: Context, whose: CallsOwner, filters: UsageFilters): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvLine(columns.map(([name]) => name)))
   let cursor: string | undefined
-  for (let remaining = MOST; remaining > 0; remaining -= PAGE) {
+  for (let remaining = MAX; remaining > 0; remaining -= PAGE) {
     const { rows, next } = await callsPage(ctx.db, whose, filters, { cursor, limit: Math.min(PAGE, remaining) })
     if (rows.length > 0) yield Buffer.from(rows.map((call) => csvLine(columns.map(([, of]) => of(call)))).join(''))
     if (next === null) return

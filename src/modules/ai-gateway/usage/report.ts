@@ -13,9 +13,9 @@ import type { GatewayUsage } from '../contract-usage.ts'
 import { isInstanceAdmin } from '../endpoints/administer.ts'
 
 const DAYS = 30
-const MOST_DAYS = 366 * 10
+const MAX_DAYS = 366 * 10
 /** Rows of the series (days × models). The oldest days beyond are omitted. */
-const MOST_ROWS = 20_000
+const MAX_ROWS = 20_000
 
 interface ReportQuery extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
   workspace_id?: Id | undefined
@@ -34,7 +34,7 @@ export async function gatewayUsage(
   const today = ctx.now()
   const to = filters.to ?? periodKey('day', today)
   const from = filters.from ?? daysBefore(to, DAYS - 1)
-  if (from > to || from < daysBefore(to, MOST_DAYS))
+  if (from > to || from < daysBefore(to, MAX_DAYS))
     refuse('invalid_parameter', { param: 'from', message: '`from` must be before `to`, by up to 10 years.' })
   await ctx.engine.ledger.flush()
   const usageFilters = { ...filters, from, to, keyId: key_id }
@@ -49,7 +49,7 @@ export async function gatewayUsage(
     ['account'],
     ['day', series],
   ] as const
-  const sums = await sumDays(ctx.db, view.whose, usageFilters, sets, MOST_ROWS)
+  const sums = await sumDays(ctx.db, view.whose, usageFilters, sets, MAX_ROWS)
   const [[total], models, providers, keys, days, surfaces, billings, accounts, both] = sums as [
     [UsageGroup],
     ...UsageGroup[][],

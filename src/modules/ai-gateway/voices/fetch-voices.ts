@@ -7,7 +7,7 @@ import { AskFailed, getJson } from '../lists/ask-provider.ts'
 import type { ProviderVoice } from './provider-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST = 5_000
+const MAX = 5_000
 const LONGEST = 200
 
 export const listsVoices = ({ shape, preset }: ProviderEndpoint): boolean =>
@@ -17,7 +17,7 @@ export const listsVoices = ({ shape, preset }: ProviderEndpoint): boolean =>
 export async function fetchVoices(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ProviderVoice[]> {
   const voices = await ask(outbound, endpoint)
   const byId = new Map(voices.filter(({ id }) => id !== '').map((voice) => [voice.id, voice]))
-  return [...byId.values()].slice(0, MOST)
+  return [...byId.values()].slice(0, MAX)
 }
 
 async function ask(outbound: Outbound, endpoint: ProviderEndpoint): Promise<ProviderVoice[]> {

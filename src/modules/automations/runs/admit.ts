@@ -5,7 +5,7 @@ import { type RemainingStarts, takeStart } from './starts-store.ts'
 import { type AutomationRow } from '../store.ts'
 
 /** Queued runs per automation. Further firings are skipped. */
-export const MOST_QUEUED = 100
+export const MAX_QUEUED = 100
 
 export interface Firing {
   automation: Pick<AutomationRow, 'id' | 'workspace_id' | 'overlap' | 'account_id'>
@@ -36,7 +36,7 @@ export async function admit(
   const rows = firings.map(({ automation, trigger, at, webhookId, payload, skip }) => {
     const others = busy.get(automation.id) ?? []
     let reason = skip
-    if (reason === null && others.length > 0 && (automation.overlap === 'skip' || others.length >= MOST_QUEUED))
+    if (reason === null && others.length > 0 && (automation.overlap === 'skip' || others.length >= MAX_QUEUED))
       reason = 'overlap'
     if (reason === null && !takeStart(remainingStarts, automation.account_id)) reason = 'rate_limited'
     if (reason === null && automation.overlap === 'cancel_previous') for (const id of others.splice(0)) giveWay.add(id)

@@ -9,7 +9,7 @@ import { automationStore } from '../store.ts'
 import { runEvent } from './show-run.ts'
 
 /** Consecutive failures until the automation is archived. */
-const MOST_FAILURES = 10
+const MAX_FAILURES = 10
 
 export interface End {
   status: 'succeeded' | 'failed' | 'cancelled' | 'timed_out'
@@ -44,7 +44,7 @@ export async function end(db: Db, run: AutomationRunRow, { status, error, cost }
   const failures = automation.failures + 1
   // Another pause must stay visible until it's resolved.
   const awake = automation.status === 'active' && automation.paused_reason === null
-  const pause = failures >= MOST_FAILURES && awake && run.trigger !== 'test'
+  const pause = failures >= MAX_FAILURES && awake && run.trigger !== 'test'
   await automationStore.update(db, automation.id, {
     failures,
     ...(pause && { paused_reason: 'failures', paused_at: now }),

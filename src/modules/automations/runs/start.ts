@@ -23,9 +23,9 @@ import { runEvent } from './show-run.ts'
 const AT_ONCE = 200
 const WORKSPACES = 100
 /** Chat runs per process. Beyond this, queued runs are left to other processes. */
-const MOST_GOING = 5_000
+const MAX_GOING = 5_000
 /** Total characters of their prompts. A longer run is started alone. */
-const MOST_CHARACTERS = 4_000_000
+const MAX_CHARACTERS = 4_000_000
 /** Time limit for permission checks, so that an owner's slow provider doesn't delay others. */
 const JUDGED_MS = 1_000
 
@@ -54,7 +54,7 @@ export async function startSome(
 ): Promise<StartResult> {
   const { db } = engine.postgres
   const { runs } = engine
-  const room = Math.min(AT_ONCE, MOST_GOING - runs.going)
+  const room = Math.min(AT_ONCE, MAX_GOING - runs.going)
   const places = room <= 0 || runs.draining ? [] : await runStore.waitingIn(db, after, WORKSPACES)
   const next = places.length === WORKSPACES ? places.at(-1)! : null
   if (places.length === 0) return { lockedCount: 0, alone: [], after: null }
@@ -88,7 +88,7 @@ async function beginAll(engine: Engine<ChatHandles>, db: Db, runIds: readonly Id
     const permit = action.type === 'agent' && action.chat_id === null ? judge(automation, action.agent_id) : undefined
     const asleep = inactiveReason(automation)
     if (asleep !== null) await skipInactive(db, run, asleep)
-    else if (action.type === 'command' || permit === undefined || characters > MOST_CHARACTERS) alone.push(run.id)
+    else if (action.type === 'command' || permit === undefined || characters > MAX_CHARACTERS) alone.push(run.id)
     else
       try {
         newChats.push({

@@ -9,9 +9,9 @@ export interface Schedule {
 }
 
 const scheduleCache = new Map<string, Schedule>()
-const MOST_KNOWN = 20_000
+const MAX_KNOWN = 20_000
 /** Zone names are case-insensitive, so there are more keys than zones. */
-const MOST_ZONES = 2_000
+const MAX_ZONES = 2_000
 
 /**
  * Parses five or six cron fields (croner), or one local time that fires once. A skipped local time fires right after
@@ -34,7 +34,7 @@ export function scheduleOf(pattern: string, timeZone: string): Schedule {
       param: 'schedule',
       message: `\`schedule\` never fires: no date matches \`${shorten(pattern, 100)}\`.`,
     })
-  if (scheduleCache.size >= MOST_KNOWN) scheduleCache.clear()
+  if (scheduleCache.size >= MAX_KNOWN) scheduleCache.clear()
   scheduleCache.set(key, schedule)
   return schedule
 }
@@ -115,7 +115,7 @@ export function zoneOf(name: string): Zone {
   try {
     if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,60}$/.test(name)) throw new RangeError('no time zone')
     const zone = new Zone(name)
-    if (zones.size >= MOST_ZONES) zones.clear()
+    if (zones.size >= MAX_ZONES) zones.clear()
     zones.set(name, zone)
     return zone
   } catch (error) {

@@ -20,7 +20,7 @@ const CODINGS: Readonly<Record<string, Decode>> = {
 }
 const ACCEPTED = 'gzip, deflate, br, zstd'
 /** Each nested coding multiplies the possible expansion. */
-const MOST_CODINGS = 2
+const MAX_CODINGS = 2
 
 export interface Body {
   bytes: Buffer
@@ -39,7 +39,7 @@ async function decodeBody(bytes: Buffer, coding: string | null, most: number): P
     .map((one) => one.trim().toLowerCase())
     .filter((one) => one !== '' && one !== 'identity')
   const unknown = codings.find((one) => !Object.hasOwn(CODINGS, one))
-  if (unknown !== undefined || codings.length > MOST_CODINGS)
+  if (unknown !== undefined || codings.length > MAX_CODINGS)
     refuse('unsupported_media_type', {
       message: `The \`Content-Encoding\` of a webhook must be one of ${ACCEPTED}, or absent.`,
       details: { accepted: ACCEPTED.split(', ') },

@@ -9,7 +9,7 @@ export interface ProcessResult {
   stderr: string
 }
 
-const MOST = 65_536
+const MAX = 65_536
 
 /**
  * Without the server's environment. At the timeout, children are killed too, because they could keep the output open.
@@ -43,7 +43,7 @@ export function run(
     for (const name of ['stdout', 'stderr'] as const)
       child[name]!.setEncoding('latin1').on('data', (part: string) => {
         if (name === 'stdout') bytes += part.length
-        out[name] = (out[name] + part).slice(-MOST)
+        out[name] = (out[name] + part).slice(-MAX)
       })
     child.once('exit', (code) => (status = code))
     child.once('error', (error) => {

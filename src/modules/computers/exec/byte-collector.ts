@@ -1,5 +1,5 @@
 /** Storing one-byte frames separately costs a hundred times their size. */
-const LEAST_ROOM = 1_024
+const MIN_ROOM = 1_024
 const LARGEST_ROOM = 1_048_576
 
 /** Copies the bytes, because the link reuses its buffers. */
@@ -17,7 +17,7 @@ export class ByteCollector {
     this.size += bytes.length
     if (rest.length === 0) return
     this.#full.push(this.#room)
-    const usual = Math.min(Math.max(this.size, LEAST_ROOM), LARGEST_ROOM)
+    const usual = Math.min(Math.max(this.size, MIN_ROOM), LARGEST_ROOM)
     this.#room = Buffer.allocUnsafeSlow(Math.max(rest.length, usual))
     this.#room.set(rest)
     this.#filled = rest.length

@@ -15,7 +15,7 @@ interface Place {
 
 /** Readers idle for one span or slower (in bytes per second) can be preempted. */
 const SPAN_MS = 10_000
-const LEAST_PACE = 32 * 1024
+const MIN_PACE = 32 * 1024
 
 interface Places {
   /** Returns null if none is free. `leave` is called on preemption. */
@@ -42,7 +42,7 @@ export function createPlaces(maxPlaces: number, now: () => number = () => perfor
     return ((span.bytes + span.before) / Math.max(1, now() - start)) * 1_000
   }
   const isSlow = (place: Place): boolean =>
-    now() - place.since >= SPAN_MS && (now() - place.tookAt >= SPAN_MS || paceOf(place) < LEAST_PACE)
+    now() - place.since >= SPAN_MS && (now() - place.tookAt >= SPAN_MS || paceOf(place) < MIN_PACE)
   const slowestOf = (places: Iterable<Place>): Place | undefined =>
     [...places].toSorted((a, b) => paceOf(a) - paceOf(b) || a.since - b.since)[0]
 

@@ -14,7 +14,7 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-const MOST_BYTES = 64 << 20
+const MAX_BYTES = 64 << 20
 /** Increase when thumbnails become possible for further formats. */
 const MAKER = 1
 /** Raster images only, since an SVG can run scripts. */
@@ -22,7 +22,7 @@ const pictures = /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/
 
 export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pixels: number): Promise<Bytes> {
   const { sha256, mime_type } = row
-  if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MOST_BYTES) return none()
+  if (sha256 === null || !pictures.test(mime_type ?? '') || Number(row.size_bytes) > MAX_BYTES) return none()
   const cached = await ctx.db
     .selectFrom('thumbnails')
     .select('thumbnail')

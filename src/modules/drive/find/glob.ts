@@ -13,9 +13,9 @@ import { fileStore } from '../store.ts'
 export const listOf = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value]
 
-const MOST_MS = 10_000
+const MAX_MS = 10_000
 const FIRST = 200
-const MOST = 20_000
+const MAX = 20_000
 
 export const belowOf = (path: string | undefined): string => (path ?? '').normalize('NFC').replace(/^\.?\/+|\/+$/g, '')
 
@@ -67,13 +67,13 @@ export async function findByGlob(ctx: Context, { cursor, limit, ...query }: Glob
   const below = belowOf(query.path)
   const where = await within(ctx, query.workspace_id)
   let from = positionAt(positionOf('glob', query, cursor))
-  const until = performance.now() + MOST_MS
+  const until = performance.now() + MAX_MS
   const hits: { id: Id; path: string }[] = []
   // As in ripgrep, globs match the path relative to the searched folder.
   const inner = (path: string): string => (below === '' ? path : path.slice(below.length + 1))
   const like = below === '' ? glob.like : '%'
   let truncated = false
-  for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MOST, window * 4)) {
+  for (let window = Math.max(FIRST, limit + 1); hits.length <= limit; window = Math.min(MAX, window * 4)) {
     const rows = await findStore.paths(ctx.db, {
       ...where,
       kind: query.type === 'any' ? null : query.type,

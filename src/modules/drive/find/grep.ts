@@ -15,12 +15,12 @@ import { type Candidate, findStore } from './find-store.ts'
 import { belowOf, globOf, listOf, orBusy, place, positionAt } from './glob.ts'
 import { searchFiles } from './search-files.ts'
 
-const MOST_MS = 10_000
-const MOST_TOTALS_MS = 60_000
+const MAX_MS = 10_000
+const MAX_TOTALS_MS = 60_000
 const FIRST = 256
-const MOST = 20_000
+const MAX = 20_000
 /** The maximum skipped files per page; the next page continues with the rest. */
-const MOST_SKIPPED = 10_000
+const MAX_SKIPPED = 10_000
 
 export interface GrepQuery {
   pattern: string
@@ -51,12 +51,12 @@ export async function grep(ctx: Context, { cursor, limit, ...asked }: GrepQuery)
   let from = positionAt(position)
   let included = from !== null && afterLine > 0
   const first = from?.id
-  const until = performance.now() + (asked.totals ? MOST_TOTALS_MS : MOST_MS)
+  const until = performance.now() + (asked.totals ? MAX_TOTALS_MS : MAX_MS)
   const page = new PageRows(mode, limit)
   const totals = asked.totals ? { files: 0, count: 0 } : null
   let truncated = false
   let isDone = false
-  for (let window = asked.totals ? MOST : FIRST; !isDone; window = Math.min(MOST, window * 4)) {
+  for (let window = asked.totals ? MAX : FIRST; !isDone; window = Math.min(MAX, window * 4)) {
     const rows = await findStore.candidates(
       ctx.db,
       { ...where, kind: 'file', below, like: '%', fold: false, from: from && { ...from, included }, limit: window },
@@ -155,7 +155,7 @@ class PageRows {
     const { id, path, workspace_id } = file
     if (skipped !== null) {
       if (skipped === 'gone') return true
-      if (this.skipped.length >= MOST_SKIPPED) {
+      if (this.skipped.length >= MAX_SKIPPED) {
         this.next = this.#last
         return false
       }
@@ -164,7 +164,7 @@ class PageRows {
       return true
     }
     // Searched, but its extracted text is incomplete.
-    if (file.reason === 'incomplete' && this.skipped.length < MOST_SKIPPED)
+    if (file.reason === 'incomplete' && this.skipped.length < MAX_SKIPPED)
       this.skipped.push({ file_id: id, path, reason: file.reason })
     const about = { file_id: id, workspace_id, path }
     const rows: z.output<typeof GrepRow>[] =

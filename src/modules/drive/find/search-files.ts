@@ -124,10 +124,10 @@ function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type,
   if (reason !== null && reason !== 'incomplete') return reason as Skip
   // A file not yet indexed is searched directly unless it is too large.
   if (waiting)
-    return Number(size_bytes) > MOST_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null
+    return Number(size_bytes) > MAX_PLAIN || isOffice(kindOf(mime_type, name)) ? ('not_indexed_yet' as Skip) : null
   return plain || has_text ? null : ('not_indexed_yet' as Skip)
 }
-const MOST_PLAIN = 32 << 20
+const MAX_PLAIN = 32 << 20
 const isOffice = (kind: DocumentKind | null): boolean => kind !== null && kind !== 'text' && kind !== 'html'
 
 async function wholeBlob(ctx: Context, sha256: string): Promise<Buffer> {

@@ -14,7 +14,7 @@ import { type FileRow, fileStore } from '../store.ts'
 import { file, fileFor } from '../tree/locate.ts'
 
 /** Rows per call, so a folder of 10,000 takes five. */
-const MOST_ROWS = 2_000
+const MAX_ROWS = 2_000
 
 type Access = z.output<typeof FilePlace>['access']
 
@@ -58,10 +58,10 @@ export async function rowsOf(
     kind: null,
     status: 'active',
     before: before ?? null,
-    limit: MOST_ROWS + 1,
+    limit: MAX_ROWS + 1,
   })
-  const files = rows.slice(0, MOST_ROWS).map(showFile)
-  return { ...where.base, files, next: rows.length > MOST_ROWS ? files.at(-1)!.id : null }
+  const files = rows.slice(0, MAX_ROWS).map(showFile)
+  return { ...where.base, files, next: rows.length > MAX_ROWS ? files.at(-1)!.id : null }
 }
 
 export async function latestOf(

@@ -22,10 +22,10 @@ export interface Attachment {
 }
 
 /** More than any vendor accepts in one request. */
-const MOST_BYTES = 20 << 20
+const MAX_BYTES = 20 << 20
 /** Files copied along when an item moves to another workspace. */
-const MOST_CARRIED = 500
-const MOST_LINES = 10_000
+const MAX_CARRIED = 500
+const MAX_LINES = 10_000
 
 /** Attaches a file the caller may read. One from another workspace is copied. */
 export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: string): Promise<Attachment> {
@@ -38,11 +38,11 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
       message: 'This file is in the trash. Restore it first.',
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
-  if (Number(row.size_bytes) > MOST_BYTES)
+  if (Number(row.size_bytes) > MAX_BYTES)
     refuse('payload_too_large', {
       param,
-      message: `The file has ${row.size_bytes} bytes, and message attachments can have up to ${MOST_BYTES} bytes.`,
-      details: { limit_bytes: MOST_BYTES },
+      message: `The file has ${row.size_bytes} bytes, and message attachments can have up to ${MAX_BYTES} bytes.`,
+      details: { limit_bytes: MAX_BYTES },
     })
   const attachment = attachmentOf(row)
   if (row.workspace_id === workspaceId) return attachment
@@ -62,10 +62,10 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
 export async function carry(ctx: Context, attachments: readonly Attachment[], workspaceId: Id): Promise<Attachment[]> {
   checkScope(ctx, 'drive:write')
   checkTarget(ctx, workspaceId, 'drive:write')
-  if (attachments.length > MOST_CARRIED)
+  if (attachments.length > MAX_CARRIED)
     refuse('limit_reached', {
-      message: `A message can have up to ${MOST_CARRIED} files, and this one has ${attachments.length}.`,
-      details: { limit: MOST_CARRIED },
+      message: `A message can have up to ${MAX_CARRIED} files, and this one has ${attachments.length}.`,
+      details: { limit: MAX_CARRIED },
     })
   return ctx.transaction(async (ctx) => {
     await lockTree(ctx, [workspaceId], 'shared')
@@ -109,7 +109,7 @@ export async function textAttached(
   signal: AbortSignal,
 ): Promise<string> {
   const file = { name, mime_type: media_type, size_bytes: BigInt(size_bytes), sha256 }
-  const query = { kind: 'page', offset: 0, limit: MOST_LINES } as const
+  const query = { kind: 'page', offset: 0, limit: MAX_LINES } as const
   const { db } = engine.postgres
   const owner = await db
     .selectFrom('resources')

@@ -1,6 +1,6 @@
-export const MOST_LINE_BYTES = 65_536
+export const MAX_LINE_BYTES = 65_536
 /** A longer response ends early. */
-export const MOST_TEXT_BYTES = 8 << 20
+export const MAX_TEXT_BYTES = 8 << 20
 
 export interface Line {
   /** Starts at 1. */
@@ -35,8 +35,8 @@ export async function eachLine(
   let length = 0
 
   const keep = (piece: Buffer, isReused: boolean) => {
-    if (want(number + 1) && length <= MOST_LINE_BYTES + 1) {
-      const some = piece.subarray(0, MOST_LINE_BYTES + 1 - length)
+    if (want(number + 1) && length <= MAX_LINE_BYTES + 1) {
+      const some = piece.subarray(0, MAX_LINE_BYTES + 1 - length)
       pieces.push(isReused ? Buffer.from(some) : some)
     }
     length += piece.length
@@ -45,12 +45,12 @@ export async function eachLine(
     number += 1
     const isWanted = want(number)
     let line = !isWanted ? null : pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-    const cut = length > MOST_LINE_BYTES
+    const cut = length > MAX_LINE_BYTES
     pieces = []
     length = 0
     isStarted = false
     if (line === null) return true
-    if (cut) line = line.subarray(0, wholeUpTo(line, MOST_LINE_BYTES, encoding))
+    if (cut) line = line.subarray(0, wholeUpTo(line, MAX_LINE_BYTES, encoding))
     else if (line.at(-1) === 13) line = line.subarray(0, -1)
     if (number === 1 && !isSingleByte(encoding) && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf)
       line = line.subarray(3)

@@ -9,12 +9,12 @@ import { refuse } from '#core/errors.ts'
 import { findStore } from '../find/find-store.ts'
 import { orBusy } from '../find/glob.ts'
 import { encodingOf } from '../bytes/encoding.ts'
-import { type Line, MOST_TEXT_BYTES, countLines, eachLine, isPlain } from './lines.ts'
+import { type Line, MAX_TEXT_BYTES, countLines, eachLine, isPlain } from './lines.ts'
 import type { FileRow } from '../store.ts'
 
 /** The maximum number of bytes searched for a pattern; the rest is reported as not searched. */
-const MOST_SEARCHED_BYTES = 512 << 20
-const MOST_MS = 30_000
+const MAX_SEARCHED_BYTES = 512 << 20
+const MAX_MS = 30_000
 const PIECE_BYTES = 65_536
 /** How long counting lines may block this thread. */
 const SLICE_MS = 10
@@ -208,7 +208,7 @@ async function hitsIn(ctx: Reading, pattern: LineSpec, lines: readonly string[])
 }
 
 function roomFor(): (line: Line) => boolean {
-  let bytesLeft = MOST_TEXT_BYTES
+  let bytesLeft = MAX_TEXT_BYTES
   return ({ text }) => (bytesLeft -= text.length + 32) >= 0
 }
 
@@ -218,13 +218,13 @@ async function* counted(
   so: { bytes: number; over: boolean },
   flush: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
-  const until = performance.now() + MOST_MS
+  const until = performance.now() + MAX_MS
   let breath = performance.now() + SLICE_MS
   for await (const part of parts)
     for (let at = 0; at < part.length; at += PIECE_BYTES) {
       const piece = part.subarray(at, at + PIECE_BYTES)
       so.bytes += piece.length
-      so.over ||= so.bytes > MOST_SEARCHED_BYTES || performance.now() > until
+      so.over ||= so.bytes > MAX_SEARCHED_BYTES || performance.now() > until
       yield piece
       await flush()
       if (performance.now() < breath) continue

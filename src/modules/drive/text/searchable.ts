@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type ContentOf, learnContents, textsOf } from '#infra/text/index/contents.ts'
 import { Unreadable } from '#infra/text/documents/document.ts'
-import { MOST_BODY, type SearchSources, type Searchable } from '#infra/text/index/searchable.ts'
+import { MAX_BODY, type SearchSources, type Searchable } from '#infra/text/index/searchable.ts'
 import type { Id } from '#core/ids.ts'
 
 interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {
@@ -88,7 +88,7 @@ export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.
 async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
   const { pending: pendingHashes, texts: newTexts } = await learnContents(engine, files, {
     documents: false,
-    most: MOST_BODY,
+    most: MAX_BODY,
   })
   for (const sha256 of pendingHashes) {
     const { id } = files.find((file) => file.sha256 === sha256)!
@@ -96,7 +96,7 @@ async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)
   }
   // While a document is extracted again, its earlier text stays searchable.
   const otherHashes = files.map(({ sha256 }) => sha256).filter((sha256) => !newTexts.has(sha256))
-  return new Map([...newTexts, ...(await textsOf(engine, otherHashes, MOST_BODY))])
+  return new Map([...newTexts, ...(await textsOf(engine, otherHashes, MAX_BODY))])
 }
 
 const BUSY_SECONDS = 10

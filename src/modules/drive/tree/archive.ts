@@ -7,17 +7,17 @@ import { safeHeaders } from '../bytes/download.ts'
 import { portablePaths } from '#core/files/portable-names.ts'
 import { type FileRow, fileStore } from '../store.ts'
 
-const MOST_ENTRIES = 100_000
+const MAX_ENTRIES = 100_000
 /** Already compressed types, stored without compression. */
 const packed = /^(image\/(?!svg|bmp|tiff)|audio\/|video\/)|zip|gzip|compressed|x-7z|rar|pdf|openxmlformats|opendocument/
 
 /** Streams a folder as a ZIP without buffering it. A file that changes meanwhile is sent in its earlier version. */
 export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
-  const rows = await fileStore.below(ctx.db, row, MOST_ENTRIES)
-  if (rows.length === MOST_ENTRIES)
+  const rows = await fileStore.below(ctx.db, row, MAX_ENTRIES)
+  if (rows.length === MAX_ENTRIES)
     refuse('limit_reached', {
-      message: `An archive can have up to ${MOST_ENTRIES - 1} entries.`,
-      details: { limit: MOST_ENTRIES - 1 },
+      message: `An archive can have up to ${MAX_ENTRIES - 1} entries.`,
+      details: { limit: MAX_ENTRIES - 1 },
     })
   const { ZipFile } = await import('yazl')
   const zip = new ZipFile()

@@ -8,7 +8,7 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type FileRow, fileStore } from '../store.ts'
 import { insert } from './write.ts'
 
-const MOST_COPIED = 5_000
+const MAX_COPIED = 5_000
 
 /** Copies a file or folder into a folder. The history starts anew, and the content is shared. */
 export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
@@ -43,11 +43,11 @@ export function copy(ctx: Context, row: FileRow, to: Target, name: string): Prom
 }
 
 async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
-  const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
-  if (rows.length >= MOST_COPIED)
+  const rows = await fileStore.below(ctx.db, row, MAX_COPIED)
+  if (rows.length >= MAX_COPIED)
     refuse('limit_reached', {
-      message: `A folder with more than ${MOST_COPIED - 1} entries can’t be copied.`,
-      details: { limit: MOST_COPIED - 1 },
+      message: `A folder with more than ${MAX_COPIED - 1} entries can’t be copied.`,
+      details: { limit: MAX_COPIED - 1 },
     })
   return [row, ...rows]
 }

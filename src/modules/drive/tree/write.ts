@@ -14,7 +14,7 @@ import { checkRoom } from '../bytes/storage.ts'
 import { type Content, type FileRow, fileStore } from '../store.ts'
 
 export type OnConflict = 'fail' | 'rename' | 'version'
-const MOST_VERSIONS = 200
+const MAX_VERSIONS = 200
 
 export interface NewFile {
   name: string
@@ -178,7 +178,7 @@ export async function nextVersion(
     created_by: ctx.principal.accountId,
     created_at: updated_at,
   })
-  await fileStore.forgetVersions(ctx.db, before.id, version - MOST_VERSIONS)
+  await fileStore.forgetVersions(ctx.db, before.id, version - MAX_VERSIONS)
   const row = await readFile(ctx, before.id)
   await tell(ctx, 'content_changed', row)
   return row

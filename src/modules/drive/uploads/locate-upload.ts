@@ -6,7 +6,7 @@ import { membershipIn } from '#core/principal.ts'
 import { fileStore } from '../store.ts'
 import { type UploadRow, uploadStore } from './upload-store.ts'
 
-const MOST_BYTES = 5 * 2 ** 40
+const MAX_BYTES = 5 * 2 ** 40
 
 /**
  * An upload is visible only to its sender, while they have access to its target: in the workspace or by a share of
@@ -24,7 +24,7 @@ async function placeByFolder({ db, principal }: Context, { workspace_id, parent_
 }
 
 export function checkLength(ctx: Context, length: number): void {
-  const most = ctx.engine.config.storage.file || MOST_BYTES
+  const most = ctx.engine.config.storage.file || MAX_BYTES
   if (length > most)
     refuse('payload_too_large', {
       message: `A file can have up to ${most} bytes.`,

@@ -14,7 +14,7 @@ import { type OnConflict, checkFree, putFile, staging } from '../tree/write.ts'
 const KEPT_MS = 24 * 3_600_000
 /** The number of bytes of one sender buffered before they are stored. */
 const PART_BYTES = 8 << 20
-const MOST_OPEN = 1_000
+const MAX_OPEN = 1_000
 
 export interface Begin {
   tus_resumable?: string | undefined
@@ -41,10 +41,10 @@ export async function begin(ctx: Context, request: Begin): Promise<UploadRow> {
   checkLength(ctx, length ?? 0)
   if (onConflict === 'fail') await checkFree(ctx, target, name)
   await checkRoom(ctx, target.workspaceId, length ?? 1, 'now')
-  if ((await uploadStore.open(ctx.db, ctx.principal.accountId)) >= MOST_OPEN)
+  if ((await uploadStore.open(ctx.db, ctx.principal.accountId)) >= MAX_OPEN)
     refuse('limit_reached', {
-      message: `You can have up to ${MOST_OPEN} unfinished uploads. Finish or cancel some first.`,
-      details: { limit: MOST_OPEN },
+      message: `You can have up to ${MAX_OPEN} unfinished uploads. Finish or cancel some first.`,
+      details: { limit: MAX_OPEN },
     })
   const row = await uploadStore.insert(ctx.db, {
     id: newId(),

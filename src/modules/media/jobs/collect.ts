@@ -29,7 +29,7 @@ export interface CollectedMedia {
 }
 
 /** Per file, or per response for a video (contract, part 16). */
-const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
+const MAX_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 64 << 20,
   video: 512 << 20,
   speech: 512 << 20,
@@ -75,7 +75,7 @@ export async function collect(
   }
 
   async function probeFile(bytes: MadeFile['bytes'], revisedPrompt: string | null): Promise<CollectedFile> {
-    await using file = await media.stage(bytes, { mostBytes: MOST_BYTES[kind], signal }).catch(tooLarge)
+    await using file = await media.stage(bytes, { mostBytes: MAX_BYTES[kind], signal }).catch(tooLarge)
     const facts = await media.probe.facts(account, file.path, signal).catch(unusable)
     if (facts.kind !== WANTED[kind])
       throw new MediaFault('bad_answer', `The provider returned ${facts.type}, which isn’t what was requested.`)
@@ -84,7 +84,7 @@ export async function collect(
 
   /** Wraps raw samples as WAV. Their rate can't be verified. */
   async function plainSamples({ bytes, sampleRate }: MadeSound): Promise<CollectedFile> {
-    const blob = await blobs.stage(bytes, { signal, limit: MOST_BYTES[kind] })
+    const blob = await blobs.stage(bytes, { signal, limit: MAX_BYTES[kind] })
     const begins = blob.head.toString('latin1', 0, 64).trimStart()
     if (blob.size < SAMPLE_BYTES || /^(<|\{")/.test(begins)) {
       await blob.discard()

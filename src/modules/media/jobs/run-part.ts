@@ -40,8 +40,8 @@ const SUBMIT_MS = 120_000
 const POLL_MS = 60_000
 const CANCEL_MS = 3_000
 /** Failed fetches and polls until a job is given up. */
-const MOST_FETCHES = 5
-const MOST_BLIND = 60
+const MAX_FETCHES = 5
+const MAX_BLIND = 60
 
 export async function runPart<R extends MediaRequest>(
   runner: PartRunner,
@@ -174,7 +174,7 @@ export async function follow<R extends MediaRequest>(
       pollResult = await maker.poll(gateway.wireTo(offer, runner.party, until, place), job)
       blind = 0
     } catch (error) {
-      if (!passes(error) || ++blind >= MOST_BLIND) return unknownOutcome(error)
+      if (!passes(error) || ++blind >= MAX_BLIND) return unknownOutcome(error)
       retryAfterSeconds = (error as MediaFault).retryAfterSeconds
       continue
     }
@@ -197,7 +197,7 @@ export async function follow<R extends MediaRequest>(
       if (driving.cancelled.aborted) return { end: 'cancelled', cost: 'held' }
       if (isFull(error)) return noRoom()
       const again = passes(error) || (error instanceof Refusal && error.code === 'unavailable')
-      if (!again || ++fetches >= MOST_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
+      if (!again || ++fetches >= MAX_FETCHES) return { end: 'failed', error: mediaRefusal(error), cost: 'asked' }
       retryAfterSeconds = error instanceof MediaFault ? error.retryAfterSeconds : null
     }
   }

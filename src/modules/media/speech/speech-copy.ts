@@ -10,11 +10,11 @@ export interface SpeechCopy extends AsyncDisposable {
   end(): Promise<StagedFile>
 }
 
-const MOST_BYTES = 512 << 20
+const MAX_BYTES = 512 << 20
 
 export function copyOf(media: Media, signal: AbortSignal): SpeechCopy {
   const through = new PassThrough()
-  const stagedFile = media.stage(through, { mostBytes: MOST_BYTES, signal })
+  const stagedFile = media.stage(through, { mostBytes: MAX_BYTES, signal })
   // Reported where it's awaited.
   stagedFile.catch((error: unknown) => through.destroy(error as Error))
   through.on('error', () => {})

@@ -13,7 +13,7 @@ import { openSubscription, pushStore } from './push-store.ts'
 import { type NotificationRow, notificationStore } from '../store.ts'
 import { preferences } from '../preferences/preference-store.ts'
 
-const MOST_BROWSERS = 20
+const MAX_BROWSERS = 20
 
 /** Pushes queued while others for the account are being sent are handled by one job at the end of this interval. */
 const TURN_MS = 2_000
@@ -111,7 +111,7 @@ async function pushAll(
   lastAttempt: boolean,
 ): Promise<void> {
   const { db } = engine.postgres
-  const browsers = (await pushStore.list(db, accountId, null, MOST_BROWSERS)).map((row) =>
+  const browsers = (await pushStore.list(db, accountId, null, MAX_BROWSERS)).map((row) =>
     openSubscription(engine.secrets, row),
   )
   const rows = new Map((await wanted(db, accountId, due)).map((row) => [row.id, row]))

@@ -61,8 +61,8 @@ const DAY_SECONDS = 86_400
  * Push services must accept 4,096 bytes including encryption (RFC 8030, 7.2). Encryption adds 103 bytes to one
  * record: 86 for its header, 16 for the tag and 1 for padding (RFC 8291, 4; RFC 8188, 2).
  */
-const MOST_BYTES = 4_096
-const MOST_PLAIN = MOST_BYTES - 103
+const MAX_BYTES = 4_096
+const MAX_PLAIN = MAX_BYTES - 103
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
@@ -80,7 +80,7 @@ function fitting(text: string, most: number): string {
 
 /** The payload sent to the browser. The body is shortened first, then the link, then the title. */
 export function payloadOf({ id, type, title, body, severity, action_url }: PushedRow): string {
-  const room = (value: object): number => MOST_PLAIN - bytesOf(value)
+  const room = (value: object): number => MAX_PLAIN - bytesOf(value)
   const bare = { id, type, title: '', body: null, severity, action_url: null }
   const named = { ...bare, title: fitting(title, room(bare) + bytesOf('')) }
   const linked = room({ ...named, action_url }) >= 0 ? { ...named, action_url } : named

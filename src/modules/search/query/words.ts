@@ -18,7 +18,7 @@ export interface Words {
   text: string
 }
 
-const LEAST_PREFIX = 3
+const MIN_PREFIX = 3
 const MAX_TERMS = 60
 
 export function wordsOf(question: string): Words {
@@ -46,7 +46,7 @@ export function wordsOf(question: string): Words {
   if (groups.length === 0)
     groups.push({ all: Array.from(chunksOf(fold(question)), (chunk) => termOf([chunk])), none: [] })
   const last = groups.at(-1)!.all.at(-1)?.words.at(-1)
-  const typed = last !== undefined && !signs && last.length >= LEAST_PREFIX && !isUnspaced(last)
+  const typed = last !== undefined && !signs && last.length >= MIN_PREFIX && !isUnspaced(last)
   return {
     any: groups,
     prefix: typed ? last : null,

@@ -22,7 +22,7 @@ import { checkRoomFor, joinAs } from '../service.ts'
 import { showInvitation, showMember, statusOf } from '../show.ts'
 
 const DAYS = 7
-const MOST_OPEN = 1000
+const MAX_OPEN = 1000
 
 export const invitationService = implement(invitations, {
   async list(ctx, { id, status, cursor, limit }) {
@@ -48,10 +48,10 @@ export const invitationService = implement(invitations, {
       if (await memberStore.byEmail(ctx.db, id, email))
         refuse('already_exists', { param: 'email', message: 'A member with this email address already exists.' })
       await invitationStore.revokeOpen(ctx.db, id, email)
-      if ((await invitationStore.countOpen(ctx.db, id)) >= MOST_OPEN)
+      if ((await invitationStore.countOpen(ctx.db, id)) >= MAX_OPEN)
         refuse('limit_reached', {
-          message: `A workspace can have up to ${MOST_OPEN} open invitations. Revoke some first.`,
-          details: { limit: MOST_OPEN },
+          message: `A workspace can have up to ${MAX_OPEN} open invitations. Revoke some first.`,
+          details: { limit: MAX_OPEN },
         })
       const handed = newClaimToken()
       const mailed = canMail(ctx.engine) ? newClaimToken() : null

@@ -5,8 +5,8 @@ import type { Upload } from '#core/context.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import { partNameIn } from './part-name.ts'
 
-const MOST_FIELDS = 32
-const MOST_FIELD_BYTES = 65_536
+const MAX_FIELDS = 32
+const MAX_FIELD_BYTES = 65_536
 const SILENT_MS = 120_000
 
 export interface Multipart {
@@ -37,7 +37,7 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
     form.on('field', (rawName, value, nameCut, valueCut) => {
       const name = decodeName(rawName)
       if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
-      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MOST_FIELD_BYTES} bytes.`))
+      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MAX_FIELD_BYTES} bytes.`))
       if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` was sent twice.`))
       fields[name] = value
     })
@@ -61,7 +61,7 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
       }
       resolve({ fields, upload })
     })
-    form.on('fieldsLimit', () => fail(invalid('file', `A form can have up to ${MOST_FIELDS} fields.`)))
+    form.on('fieldsLimit', () => fail(invalid('file', `A form can have up to ${MAX_FIELDS} fields.`)))
     form.on('finish', () => {
       whole.resolve()
       resolve({ fields, upload })
@@ -73,11 +73,11 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
 }
 
 /** More than the images of any one call; endpoints set stricter limits. */
-const MOST_PARTS = 64
+const MAX_PARTS = 64
 
 /** The same for forms with several binary parts. Each part arrives after the previous part is read. */
 function readParts(request: IncomingMessage, parts: readonly string[]): Promise<Multipart> {
-  const form = formOf(request, parts, MOST_PARTS)
+  const form = formOf(request, parts, MAX_PARTS)
   const fields: Record<string, string> = {}
   const waiting: Upload[] = []
   let hasStarted = false
@@ -104,7 +104,7 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
   form.on('field', (rawName, value, nameCut, valueCut) => {
     const name = decodeName(rawName)
     if (hasStarted) return fail(invalid(name, `\`${name}\` must come before the file parts.`))
-    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MOST_FIELD_BYTES} bytes.`))
+    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MAX_FIELD_BYTES} bytes.`))
     if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` was sent twice.`))
     fields[name] = value
   })
@@ -121,8 +121,8 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
     waiting.push({ name: decodedName, mimeType: mimeType || null, size: null, part, bytes, next })
     wake()
   })
-  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MOST_FIELDS} fields.`)))
-  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MOST_PARTS} files.`)))
+  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MAX_FIELDS} fields.`)))
+  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MAX_PARTS} files.`)))
   form.on('error', () => fail(invalid(parts[0]!, 'The body isn’t a valid multipart form.')))
   form.on('finish', () => {
     over = true
@@ -186,10 +186,10 @@ function formOf(request: IncomingMessage, files: readonly string[], most = 2): B
         fileHwm: 1 << 20,
         highWaterMark: 1 << 18,
         limits: {
-          fields: MOST_FIELDS,
-          fieldSize: MOST_FIELD_BYTES,
+          fields: MAX_FIELDS,
+          fieldSize: MAX_FIELD_BYTES,
           files: most,
-          parts: MOST_FIELDS + most,
+          parts: MAX_FIELDS + most,
           headerPairs: 100,
         },
       }),

@@ -13,12 +13,12 @@ import { bodyOf, isUpload, partsOf } from '../multipart.ts'
 import { unsupportedType } from './images.ts'
 import type { HearingModel } from './models.ts'
 
-const MOST_BYTES = 26_214_400
+const MAX_BYTES = 26_214_400
 
 export function transcribe(call: Call, models: HearingModel[], rule: Rule): Answer {
   const { request, behaviour } = call
-  if (request.body.length > MOST_BYTES) {
-    const message = `413: Maximum content size limit (${MOST_BYTES}) exceeded (${request.body.length} bytes read)`
+  if (request.body.length > MAX_BYTES) {
+    const message = `413: Maximum content size limit (${MAX_BYTES}) exceeded (${request.body.length} bytes read)`
     const error = { message, type: 'server_error', param: null, code: null }
     return { status: 413, body: { error, usage: { type: 'duration', seconds: 0 } } }
   }

@@ -18,7 +18,7 @@ import { transcriptOf, type Transcript } from '../made/transcript.ts'
 
 const voices = ['aura-2-thalia-en', 'aura-2-apollo-en', 'aura-2-celeste-es', 'aura-asteria-en']
 const ears = ['nova-3', 'nova-3-medical', 'nova-2', 'enhanced', 'base', 'whisper-large']
-const MOST_CHARACTERS = 2_000
+const MAX_CHARACTERS = 2_000
 const PIECE_BYTES = 4_096
 
 /** Its base URL is `<origin>/v1`. */
@@ -117,8 +117,8 @@ function speak(call: Call): Answer {
     return problem(400, 'PAYLOAD_ERROR', 'Failed to deserialize JSON payload. It holds `text` and nothing else.')
   }
   const text: string = body['text']
-  if ([...text].length > MOST_CHARACTERS) {
-    return problem(413, 'PAYLOAD_TOO_LARGE', `Input text exceeds maximum character limit of ${MOST_CHARACTERS}.`)
+  if ([...text].length > MAX_CHARACTERS) {
+    return problem(413, 'PAYLOAD_TOO_LARGE', `Input text exceeds maximum character limit of ${MAX_CHARACTERS}.`)
   }
   const model = request.query.get('model') ?? 'aura-asteria-en'
   if (!voices.includes(model))

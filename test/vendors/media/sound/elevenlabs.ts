@@ -27,7 +27,7 @@ export const elevenLabsVoices: ElevenLabsVoice[] = [
 
 const speaking = ['eleven_v3', 'eleven_multilingual_v2', 'eleven_flash_v2_5', 'eleven_turbo_v2_5']
 const PIECE_BYTES = 4_096
-const MOST_CHARACTERS = 5_000
+const MAX_CHARACTERS = 5_000
 
 /** Its base URL is `<origin>/v1`. */
 export async function elevenLabsMedia(options: Options<ElevenLabsVoice> = {}): Promise<MediaVendor> {
@@ -161,11 +161,11 @@ function speak(call: Call, voices: ElevenLabsVoice[], { name, streams, timed: is
   if (!speaking.includes(model))
     return problem(400, 'model_not_found', `A model with model ID ${model} does not exist.`)
   const characters = [...body['text']]
-  if (characters.length > MOST_CHARACTERS) {
+  if (characters.length > MAX_CHARACTERS) {
     return problem(
       400,
       'max_character_limit_exceeded',
-      `This request exceeds the limit of ${MOST_CHARACTERS} characters.`,
+      `This request exceeds the limit of ${MAX_CHARACTERS} characters.`,
     )
   }
   if (behaviour.media?.moderated) {
@@ -305,6 +305,6 @@ function modelOf(model_id: string): Json {
     can_do_text_to_speech: true,
     can_do_voice_conversion: false,
     languages: [{ language_id: 'en', name: 'English' }],
-    maximum_text_length_per_request: MOST_CHARACTERS,
+    maximum_text_length_per_request: MAX_CHARACTERS,
   }
 }

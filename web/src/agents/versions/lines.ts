@@ -5,7 +5,7 @@ export interface DiffLine {
 }
 
 /** The maximum size of the comparison table. Larger differences are shown as one removed and one added block. */
-const MOST_CELLS = 4_000_000
+const MAX_CELLS = 4_000_000
 
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
@@ -28,7 +28,7 @@ const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n')
 function between(a: readonly string[], b: readonly string[]): DiffLine[] {
   const gone = (text: string): DiffLine => ({ kind: 'gone', text })
   const fresh = (text: string): DiffLine => ({ kind: 'new', text })
-  if (a.length * b.length > MOST_CELLS) return [...a.map(gone), ...b.map(fresh)]
+  if (a.length * b.length > MAX_CELLS) return [...a.map(gone), ...b.map(fresh)]
   const width = b.length + 1
   /** The length of the common subsequence from `i` and `j` on. */
   const common = new Uint32Array((a.length + 1) * width)

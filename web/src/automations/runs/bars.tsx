@@ -4,7 +4,7 @@ import { durationOf, saysRun, saysSkip } from '../words.ts'
 import { saysDuration } from '../../ui/text/duration.ts'
 import { moment } from '../../ui/text/format.ts'
 
-const MOST = 30
+const MAX = 30
 const HIGHEST = 56
 
 const paints: Record<AutomationRun['status'], string> = {
@@ -29,7 +29,7 @@ const signs: Record<AutomationRun['status'], string> = {
 
 /** The recent runs as bars, newest on the right, with logarithmic height by duration. Skipped runs are dashes. */
 export function RunBars({ id, runs }: { id: string; runs: readonly AutomationRun[] }) {
-  const shown = runs.slice(0, MOST).toReversed()
+  const shown = runs.slice(0, MAX).toReversed()
   if (shown.length < 2) return null
   const took = shown.map((run) => durationOf(run))
   const longest = Math.max(1, ...took.map((ms) => Math.log10(1 + (ms ?? 0))))
@@ -70,7 +70,7 @@ export function RunBars({ id, runs }: { id: string; runs: readonly AutomationRun
         })}
       </ol>
       <figcaption className="mt-1.5 text-xs text-quiet">
-        {shown.length === MOST ? `The last ${MOST} runs` : 'All runs'}. Taller bars took longer; a dash was skipped.
+        {shown.length === MAX ? `The last ${MAX} runs` : 'All runs'}. Taller bars took longer; a dash was skipped.
       </figcaption>
     </figure>
   )

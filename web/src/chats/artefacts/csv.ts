@@ -1,5 +1,5 @@
-const MOST_ROWS = 1_000
-const MOST_CELLS = 60
+const MAX_ROWS = 1_000
+const MAX_CELLS = 60
 
 export interface Table {
   rows: string[][]
@@ -11,7 +11,7 @@ export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(
   const rows: string[][] = []
   let row: string[] = []
   let at = 0
-  while (at < text.length && rows.length < MOST_ROWS) {
+  while (at < text.length && rows.length < MAX_ROWS) {
     let value = ''
     if (text[at] === '"') {
       for (at += 1; at < text.length;) {
@@ -26,14 +26,14 @@ export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(
     const from = at
     while (at < text.length && text[at] !== separator && text[at] !== '\n') at += 1
     value += text.slice(from, at).replace(/\r$/, '')
-    if (row.length < MOST_CELLS) row.push(value)
+    if (row.length < MAX_CELLS) row.push(value)
     if (text[at] !== separator) {
       if (row.length > 1 || row[0] !== '') rows.push(row)
       row = []
-    } else if (at === text.length - 1 && row.length < MOST_CELLS) row.push('')
+    } else if (at === text.length - 1 && row.length < MAX_CELLS) row.push('')
     at += 1
   }
-  if (row.length > 0 && rows.length < MOST_ROWS) rows.push(row)
+  if (row.length > 0 && rows.length < MAX_ROWS) rows.push(row)
   return { rows, isCut: at < text.length }
 }
 

@@ -15,7 +15,7 @@ interface Props {
   onOpen: (open: boolean) => void
 }
 
-const MOST = 100
+const MAX = 100
 
 /** The workspaces whose drive the person can write to, and the selected one: first, the personal one. */
 function usePlace() {
@@ -28,7 +28,7 @@ function usePlace() {
 
 const listed = (place: string, kind: 'file' | 'folder', open: boolean) => ({
   queryKey: ['drive-picker', place, kind],
-  queryFn: async () => (await uk.drive.list({ workspace_id: place, kind, limit: MOST })).rows,
+  queryFn: async () => (await uk.drive.list({ workspace_id: place, kind, limit: MAX })).rows,
   enabled: open && place !== '',
 })
 
@@ -124,7 +124,7 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
             ? [['', files === undefined ? '…' : 'None']]
             : shown.map((one) => [one.id, one.path] as const)
         }
-        hint={files?.length === MOST ? `Showing the ${MOST} newest files.` : undefined}
+        hint={files?.length === MAX ? `Showing the ${MAX} newest files.` : undefined}
         error={sending.at('path') ?? sending.at('drive_source')}
       />
     </FormDialog>

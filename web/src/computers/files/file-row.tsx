@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { Ago } from '../../ui/text/time.tsx'
 import { size, type Standing } from '../words.ts'
-import { MOST_EDITED, type Row, downloadOf } from './queries.ts'
+import { MAX_EDITED, type Row, downloadOf } from './queries.ts'
 
 export type FileAction = 'edit' | 'rename' | 'remove' | 'to-drive'
 
@@ -20,7 +20,7 @@ export function FileRow({
   onAction: (action: FileAction) => void
 }) {
   const { name, path, type, size_bytes, modified_at, target, owner } = row
-  const edited = type === 'file' && size_bytes <= MOST_EDITED
+  const edited = type === 'file' && size_bytes <= MAX_EDITED
   const words = 'link min-w-0 text-left break-all'
   return (
     <li className="flex items-center gap-x-4 px-4 py-2 text-sm">

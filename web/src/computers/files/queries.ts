@@ -7,7 +7,7 @@ export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]
 
 const ROWS = 200
 /** The size limit for editing; larger files are downloaded. */
-export const MOST_EDITED = 524_288
+export const MAX_EDITED = 524_288
 
 /** The start folder. Only the machine knows its home and its allowed folders. */
 export const startQuery = (id: string) =>

@@ -162,16 +162,16 @@ function Grant({
   )
 }
 
-const MOST_NAMES = 6
+const MAX_NAMES = 6
 
 function Who({ workspaceId }: { workspaceId: string }) {
   const { data: names } = useQuery({ ...namesQuery(workspaceId), retry: false })
   if (!names) return null
   const all = [...names.values()]
-  const more = all.length - MOST_NAMES
+  const more = all.length - MAX_NAMES
   return (
     <p className="text-[0.8125rem] break-words text-quiet">
-      {all.slice(0, MOST_NAMES).join(', ')}
+      {all.slice(0, MAX_NAMES).join(', ')}
       {more > 0 && ` and ${more} more`}
     </p>
   )

@@ -14,7 +14,7 @@ const sources: readonly (readonly [Source, string])[] = [
   ['ollama', 'Ollama library'],
 ]
 
-const MOST_FILES = 500
+const MAX_FILES = 500
 
 interface InstallDraft {
   source: Source
@@ -48,7 +48,7 @@ export function InstallDialog({
   const set = (change: Partial<InstallDraft>): void => setDraft((now) => ({ ...now, ...change }))
   const { data: files } = useQuery({
     queryKey: ['drive-picker', 'gguf'],
-    queryFn: () => everyRow(uk.drive.glob({ pattern: '*.gguf', case: 'insensitive', limit: 100 }), MOST_FILES),
+    queryFn: () => everyRow(uk.drive.glob({ pattern: '*.gguf', case: 'insensitive', limit: 100 }), MAX_FILES),
     enabled: open && draft.source === 'drive',
   })
   const fileId = draft.fileId || files?.[0]?.id || ''

@@ -28,9 +28,9 @@ type ServerMessage =
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
 /** The buffer limit for output. Beyond it, output is dropped and the screen requested again. */
-const MOST_UNDRAWN = 4_194_304
+const MAX_UNDRAWN = 4_194_304
 /** Keeps messages below 32,768 bytes: a UTF-16 code unit takes up to three bytes. */
-const MOST_TYPED = 10_000
+const MAX_TYPED = 10_000
 const CLOSED = { ended: 1000, gone: 4404, noRight: 1008 }
 
 export class TerminalConnection {
@@ -173,7 +173,7 @@ export class TerminalConnection {
     if (this.#at !== null) this.#at += bytes.length
     this.#undrawn += bytes.length
     this.#heard.bytes(bytes)
-    if (this.#undrawn <= MOST_UNDRAWN) return
+    if (this.#undrawn <= MAX_UNDRAWN) return
     this.#behind = true
     this.#drop()
   }
@@ -204,7 +204,7 @@ export class TerminalConnection {
 export function partsOf(data: string): string[] {
   const parts: string[] = []
   for (let from = 0; from < data.length;) {
-    let to = Math.min(from + MOST_TYPED, data.length)
+    let to = Math.min(from + MAX_TYPED, data.length)
     if (to < data.length && /[\uD800-\uDBFF]/.test(data[to - 1]!)) to--
     parts.push(data.slice(from, to))
     from = to

@@ -9,7 +9,7 @@ import type { DriveFile } from '../../shared/drive/files.ts'
 import { NoPreview } from './no-preview.tsx'
 
 const FIRST_LINES = 2_000
-const MOST_LINES = 10_000
+const MAX_LINES = 10_000
 
 /** The text the server extracted from a document, without formatting. */
 export function DocumentText({ file, why }: { file: DriveFile; why?: ReactNode }) {
@@ -35,8 +35,8 @@ export function DocumentText({ file, why }: { file: DriveFile; why?: ReactNode }
       <div className="max-w-[80ch] px-4 py-4 break-words whitespace-pre-wrap">
         {visible(data.lines.map(({ text }) => text).join('\n'))}
       </div>
-      {data.truncated && limit < MOST_LINES && (
-        <Button className="m-4 mt-0" onClick={() => setLimit(MOST_LINES)}>
+      {data.truncated && limit < MAX_LINES && (
+        <Button className="m-4 mt-0" onClick={() => setLimit(MAX_LINES)}>
           Show more
         </Button>
       )}

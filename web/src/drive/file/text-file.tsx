@@ -14,7 +14,7 @@ import { versionsQuery } from '../queries.ts'
 import { type DriveFile, type FilePlace, adopt } from '../../shared/drive/files.ts'
 import { Conflict } from './conflict.tsx'
 import { DocumentText } from './document-text.tsx'
-import { MOST_EDITED_BYTES, textQuery } from '../versions/text.ts'
+import { MAX_EDITED_BYTES, textQuery } from '../versions/text.ts'
 import { shorten } from '../../../../src/core/text/shorten.ts'
 
 const CodeView = lazy(() =>
@@ -26,7 +26,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   const { line } = useSearch({ from: '/shell/drive/file/$id' })
   const isMarkdown = shownAs(file) === 'markdown'
   const [mode, setMode] = useState<'read' | 'source' | 'edit'>(isMarkdown && line === undefined ? 'read' : 'source')
-  const isSmall = (file.size_bytes ?? 0) <= MOST_EDITED_BYTES
+  const isSmall = (file.size_bytes ?? 0) <= MAX_EDITED_BYTES
   const query = useQuery({ ...textQuery(file), enabled: isSmall })
   // The opened text: changes by others don't replace it while someone is editing.
   const [edited, setEdited] = useState<{ text: string; from: DriveFile } | null>(null)
@@ -44,7 +44,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
     return (
       <DocumentText
         file={file}
-        why={`Showing the first lines of ${bytes(file.size_bytes ?? 0)}. Files up to ${bytes(MOST_EDITED_BYTES)} are shown completely and can be edited here.`}
+        why={`Showing the first lines of ${bytes(file.size_bytes ?? 0)}. Files up to ${bytes(MAX_EDITED_BYTES)} are shown completely and can be edited here.`}
       />
     )
   if (query.error && !query.data) return <Failure what="The text" error={query.error} again={query.refetch} />

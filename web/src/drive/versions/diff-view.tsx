@@ -8,14 +8,14 @@ const looks = {
   removed: 'bg-seal/15',
 } as const
 const signs = { same: ' ', added: '+', removed: '−' } as const
-const MOST_LINES = 5_000
+const MAX_LINES = 5_000
 
 export function DiffView({ before, after, label }: { before: string; after: string; label: string }) {
   const hunks = useMemo(() => hunksOf(before, after), [before, after])
   if (hunks === null)
     return <p className="px-3 py-3 text-sm text-quiet">These versions are too different to compare line by line.</p>
   if (hunks.length === 0) return <p className="px-3 py-3 text-sm text-quiet">No changes.</p>
-  let linesLeft = MOST_LINES
+  let linesLeft = MAX_LINES
   return (
     <div
       role="region"

@@ -7,15 +7,15 @@ export interface Hunk {
 }
 
 /** The edit limit: larger diffs are slow and not useful. */
-const MOST_EDITS = 4_000
-const MOST_MS = 1_500
+const MAX_EDITS = 4_000
+const MAX_MS = 1_500
 
 /** The line diff of two texts with three context lines. Null: they are too different. */
 export function hunksOf(before: string, after: string): Hunk[] | null {
   const patch = structuredPatch('', '', before, after, '', '', {
     context: 3,
-    maxEditLength: MOST_EDITS,
-    timeout: MOST_MS,
+    maxEditLength: MAX_EDITS,
+    timeout: MAX_MS,
   })
   if (!patch) return null
   return patch.hunks.map(({ oldStart, newStart, lines }) => {

@@ -3,7 +3,7 @@ import { uk } from '../../shared/api.ts'
 import type { DriveFile } from '../../shared/drive/files.ts'
 
 /** Larger texts are read line by line and can't be edited here. */
-export const MOST_EDITED_BYTES = 2e6
+export const MAX_EDITED_BYTES = 2e6
 
 /** The complete text of a file or version; null if it isn't UTF-8, since saving would change it. */
 export const textQuery = ({ id, sha256 }: Pick<DriveFile, 'id' | 'sha256'>, version?: number) =>

@@ -11,7 +11,7 @@ import { Ago } from '../../ui/text/time.tsx'
 import { shownAs } from '../list/kinds.ts'
 import { type FileVersion, bytesAt, readAgain, versionsQuery } from '../queries.ts'
 import { type DriveFile, type FilePlace, adopt } from '../../shared/drive/files.ts'
-import { MOST_EDITED_BYTES, textQuery } from './text.ts'
+import { MAX_EDITED_BYTES, textQuery } from './text.ts'
 import { DiffView } from './diff-view.tsx'
 
 export function Versions({ place: { file, access }, compared }: { place: FilePlace; compared: number | null }) {
@@ -138,7 +138,7 @@ function VersionRow({
 }
 
 function Compared({ file, version, before }: { file: DriveFile; version: FileVersion; before: FileVersion | null }) {
-  const tooLarge = Math.max(version.size_bytes, before?.size_bytes ?? 0) > MOST_EDITED_BYTES
+  const tooLarge = Math.max(version.size_bytes, before?.size_bytes ?? 0) > MAX_EDITED_BYTES
   const after = useQuery({ ...textQuery({ ...version, id: file.id }, version.version), enabled: !tooLarge })
   const earlier = useQuery({
     ...textQuery({ sha256: before?.sha256 ?? null, id: file.id }, before?.version),

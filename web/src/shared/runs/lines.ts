@@ -17,8 +17,8 @@ export interface Log {
 }
 export const emptyLog: Log = { lines: [], seq: 0, ended: false }
 
-const MOST_SHOWN = 20_000
-const textOf = (output: unknown): string => shorten(typeof output === 'string' ? output : jsonText(output), MOST_SHOWN)
+const MAX_SHOWN = 20_000
+const textOf = (output: unknown): string => shorten(typeof output === 'string' ? output : jsonText(output), MAX_SHOWN)
 
 /** Applies more events to the log; ignores repeated ones. */
 export function logged(log: Log, events: readonly RunEvent[]): Log {

@@ -4,7 +4,7 @@ import { isAnythingUnsaved } from '../../ui/typing/unsaved.ts'
 /** The app's script; its name contains the build hash. */
 const mine = document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null
 const BUILDING_MS = 2_000
-const MOST_LOOKS = 30
+const MAX_LOOKS = 30
 const IDLE_MS = 60_000
 
 /** `newer`: the server has another version. `torn`: part of this version can't be loaded, even after a reload. */
@@ -19,7 +19,7 @@ const set = (next: Version): void => {
 /** Asks the server for its app version. Right after an update it may still be building. */
 export async function lookForVersion(): Promise<void> {
   if (mine === null || version === 'newer') return
-  for (let look = 0; look < MOST_LOOKS; look++) {
+  for (let look = 0; look < MAX_LOOKS; look++) {
     const page = await fetch('/app', { cache: 'no-cache' }).catch(() => null)
     if (page?.ok) {
       if ((await page.text()).includes(`"${mine}"`)) return

@@ -9,8 +9,8 @@ import type { Maths } from './maths.ts'
 
 /** Deeper lists and quotes are shown as written. */
 const DEEPEST = 32
-const MOST_COLUMNS = 40
-const MOST_ROWS = 500
+const MAX_COLUMNS = 40
+const MAX_ROWS = 500
 
 /** Renders Markdown with the app's own elements; HTML is shown as text. `growing`: the text is still streaming. */
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
@@ -126,7 +126,7 @@ function Table({ block: { header, align, rows } }: { block: Tokens.Table }) {
       <table>
         <thead>
           <tr>
-            {header.slice(0, MOST_COLUMNS).map(({ tokens }, at) => (
+            {header.slice(0, MAX_COLUMNS).map(({ tokens }, at) => (
               <th key={at} scope="col" className={aligned(at)}>
                 <Inline tokens={tokens} />
               </th>
@@ -134,9 +134,9 @@ function Table({ block: { header, align, rows } }: { block: Tokens.Table }) {
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, MOST_ROWS).map((cells, at) => (
+          {rows.slice(0, MAX_ROWS).map((cells, at) => (
             <tr key={at}>
-              {cells.slice(0, MOST_COLUMNS).map(({ tokens }, column) => (
+              {cells.slice(0, MAX_COLUMNS).map(({ tokens }, column) => (
                 <td key={column} className={aligned(column)}>
                   <Inline tokens={tokens} />
                 </td>

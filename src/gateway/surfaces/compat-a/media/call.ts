@@ -45,7 +45,7 @@ export interface MadeMedia {
 
 /** Maximum wait for a vendor's job. Longer jobs belong to `/inference`, where they outlive their caller. */
 const JOB_MS = 600_000
-const MOST_BLIND = 5
+const MAX_BLIND = 5
 const CANCEL_MS = 3_000
 
 /**
@@ -183,7 +183,7 @@ async function pollUntilDone<R extends MediaRequest>(
         if (status.status !== 'pending') throw new MediaFault('bad_request', status.message, { sent: false })
         retryAfter = status.retryAfterSeconds
       } catch (fault) {
-        if (!passes(fault) || ++blind > MOST_BLIND) throw fault
+        if (!passes(fault) || ++blind > MAX_BLIND) throw fault
         retryAfter = (fault as MediaFault).retryAfterSeconds
       }
     }

@@ -17,15 +17,15 @@ export interface ImageAnswer {
   stream: boolean
 }
 
-const MOST_IMAGES = 10
+const MAX_IMAGES = 10
 
 export function readImages(
   fields: Fields,
   files: { images: readonly MediaInput[]; mask: MediaInput | null },
 ): ParsedRequest<ImageRequest, ImageAnswer> {
   const n = fields.number('n') ?? 1
-  if (!Number.isInteger(n) || n < 1 || n > MOST_IMAGES)
-    refuse('invalid_parameter', { param: 'n', message: `\`n\` must be a whole number from 1 to ${MOST_IMAGES}.` })
+  if (!Number.isInteger(n) || n < 1 || n > MAX_IMAGES)
+    refuse('invalid_parameter', { param: 'n', message: `\`n\` must be a whole number from 1 to ${MAX_IMAGES}.` })
   const background = fields.word('background', ['transparent', 'opaque'])
   fields.ignore('model')
   return {
@@ -57,12 +57,12 @@ export interface SpeechAnswer {
   events: boolean
 }
 
-const MOST_CHARACTERS = 100_000
+const MAX_CHARACTERS = 100_000
 
 export function readSpeech(fields: Fields): ParsedRequest<SpeechRequest, SpeechAnswer> {
   const input = fields.needed('input')
-  if (input.length > MOST_CHARACTERS)
-    refuse('invalid_parameter', { param: 'input', message: `\`input\` can have up to ${MOST_CHARACTERS} characters.` })
+  if (input.length > MAX_CHARACTERS)
+    refuse('invalid_parameter', { param: 'input', message: `\`input\` can have up to ${MAX_CHARACTERS} characters.` })
   const speed = fields.number('speed')
   if (speed !== null && (speed < 0.25 || speed > 4))
     refuse('invalid_parameter', { param: 'speed', message: '`speed` must be from 0.25 to 4.' })

@@ -6,7 +6,7 @@ import { inOne } from '../../../media/answers.ts'
 import type { MediaInput } from '../../../media/adapter.ts'
 import type { UploadedFile } from './read-body.ts'
 
-const MOST_BYTES = 32 << 20
+const MAX_BYTES = 32 << 20
 
 /** Inspected and kept on disk until the request ends. */
 export class StagedInputs implements AsyncDisposable {
@@ -25,7 +25,7 @@ export class StagedInputs implements AsyncDisposable {
     const inputs: MediaInput[] = []
     for (const { name, bytes } of files) {
       if (name !== field) continue
-      const stagedFile = await this.#media.stage(inOne(bytes), { mostBytes: MOST_BYTES, signal: this.#signal })
+      const stagedFile = await this.#media.stage(inOne(bytes), { mostBytes: MAX_BYTES, signal: this.#signal })
       this.#staged.push(stagedFile)
       inputs.push(await this.#read(stagedFile, field, kind))
     }

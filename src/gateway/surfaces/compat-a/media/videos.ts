@@ -6,7 +6,7 @@ import { type UploadedFile, fieldsOf } from './read-body.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const PREFIX = 'video_'
-const MOST_LISTED = 100
+const MAX_LISTED = 100
 /** OpenAI's default: its API description 2.3.0. */
 const MODEL = 'sora-2'
 
@@ -88,8 +88,8 @@ const pictureOf = ({ bytes }: UploadedFile) => ({ type: 'image/png', bytes })
 
 async function listVideos(shelf: VideoShelf, principal: Principal, query: URLSearchParams): Promise<object> {
   const limit = Number(query.get('limit') ?? 20)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
-    refuse('invalid_parameter', { param: 'limit', message: `\`limit\` must be from 1 to ${MOST_LISTED}.` })
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED)
+    refuse('invalid_parameter', { param: 'limit', message: `\`limit\` must be from 1 to ${MAX_LISTED}.` })
   const after = query.get('after')
   const order = query.get('order') === 'asc' ? 'asc' : 'desc'
   const rows = await shelf.list(principal, { after: after === null ? null : idIn(after), limit: limit + 1, order })

@@ -5,7 +5,7 @@ import { Losses } from '../../shared/losses.ts'
 import type { Quirks } from './quirks.ts'
 import { isAnthropic } from '../signature.ts'
 
-const LEAST_BUDGET = 1024
+const MIN_BUDGET = 1024
 /** As at OpenRouter: the share of the output for each effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
 
@@ -46,8 +46,8 @@ export function thinkingOf(canonical: CanonicalRequest, maxTokens: number, quirk
   }
   const requestedBudget =
     requested.max_tokens ?? Math.floor(shares[requested.effort as Exclude<Effort, 'none'>] * maxTokens)
-  const budget = Math.min(Math.max(requestedBudget, LEAST_BUDGET), maxTokens - 1)
-  if (budget < LEAST_BUDGET) {
+  const budget = Math.min(Math.max(requestedBudget, MIN_BUDGET), maxTokens - 1)
+  if (budget < MIN_BUDGET) {
     losses.add('reasoning')
     return { on: false }
   }

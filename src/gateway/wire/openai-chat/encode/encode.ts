@@ -17,7 +17,7 @@ import type { ChatQuirks } from '../../shared/quirks.ts'
 
 const LONGEST_NAME = 64
 const LONGEST_ID = 40
-const MOST_STOPS = 4
+const MAX_STOPS = 4
 
 /** Streams always request usage. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
@@ -34,7 +34,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
   loseFurther(canonical, losses, furtherOf(quirks))
   // OpenAI's reasoning models accept no stop sequences.
-  const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
+  const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MAX_STOPS
   const stops = canonical.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,

@@ -49,9 +49,9 @@ const holds: ReadonlySet<string> = new Set(
   ),
 )
 /** Limit of followed branches and references per root, since recursive schemas never end. */
-const MOST_BRANCHES = 1_000
+const MAX_BRANCHES = 1_000
 /** Bytes that inlined references may add to a schema. */
-const MOST_INLINED = 1 << 20
+const MAX_INLINED = 1 << 20
 
 interface Work {
   root: Json
@@ -67,7 +67,7 @@ interface Work {
  */
 export function toolSchema(parameters: object, limits: SchemaLimits, losses: Losses): Json {
   const schema = today(parameters, losses) as Json
-  const work = { root: schema, losses, branches: MOST_BRANCHES, bytes: MOST_INLINED, sizes: new Map<string, number>() }
+  const work = { root: schema, losses, branches: MAX_BRANCHES, bytes: MAX_INLINED, sizes: new Map<string, number>() }
   const root = plainRoot(schema, work, [])
   const addLoss = (keyword: string): void => losses.add(`tools.parameters.${keyword}`)
   const result: Json = { type: 'object', properties: {} }
@@ -129,7 +129,7 @@ const branchesOf = (value: unknown, work: Work, inside: readonly string[]): Json
   listOf(value).flatMap((branch) => (isObject(branch) && --work.branches >= 0 ? [plainRoot(branch, work, inside)] : []))
 
 /** Alternatives kept for one property. A property with more accepts any value. */
-const MOST_ALTERNATIVES = 8
+const MAX_ALTERNATIVES = 8
 
 /** With `demands`, the branch always applies, so its required properties are required. */
 function join(plain: Json, branch: Json, demands: boolean): void {
@@ -152,7 +152,7 @@ function either(one: unknown, other: unknown): unknown {
   if (JSON.stringify(one) === JSON.stringify(other)) return one
   const isUnion = isObject(one) && Object.keys(one).length === 1 && Array.isArray(one['anyOf'])
   const alternatives: unknown[] = isUnion ? (one['anyOf'] as unknown[]) : [one]
-  return alternatives.length >= MOST_ALTERNATIVES ? {} : { anyOf: [...alternatives, other] }
+  return alternatives.length >= MAX_ALTERNATIVES ? {} : { anyOf: [...alternatives, other] }
 }
 
 function resolve(reference: string, root: Json): Json | null {

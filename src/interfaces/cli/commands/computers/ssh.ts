@@ -17,7 +17,7 @@ const fields = [...['terminal', 'shell', 'user', 'cwd'].map(textField), { ...tex
 const RESTORE = '\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m'
 /** Clears the screen but not the scrollback. */
 const CLEAR = '\x1b[0m\x1b[2J\x1b[H'
-const MOST_WAITING = 1_000
+const MAX_WAITING = 1_000
 const PING_MS = 15_000
 /**
  * Temporary errors for an existing terminal: after a restart, the server may be back before the computer, and rate
@@ -89,7 +89,7 @@ async function follow(target: Target, id: string, from: number | null): Promise<
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event))
   }
   const type = (data: string): void => {
-    if (waiting.length >= MOST_WAITING) return void stdout.write('\x07')
+    if (waiting.length >= MAX_WAITING) return void stdout.write('\x07')
     const event: Input = { type: 'input', data, seq: typed.next() }
     waiting.push(event)
     say(event)

@@ -7,7 +7,7 @@ import { Stop } from '../../exit.ts'
 import type { Target } from './target.ts'
 
 /** Largest input of one call: its Base64 form fits in a request body. */
-const MOST_AT_ONCE = 524_288
+const MAX_AT_ONCE = 524_288
 /** How long to wait for the input's end before streaming it. */
 const SOON_MS = 100
 /** How long to retry an unreachable server or computer, and how often. */
@@ -28,7 +28,7 @@ export async function piped(): Promise<Piped> {
   const late = sleep(SOON_MS, 'late' as const, { signal: waiting.signal }).catch(() => 'late' as const)
   let next = rest.next()
   try {
-    for (let size = 0; size <= MOST_AT_ONCE;) {
+    for (let size = 0; size <= MAX_AT_ONCE;) {
       const came = await Promise.race([next, late])
       if (came === 'late') break
       if (came.done) return size === 0 ? { type: 'nothing' } : { type: 'whole', bytes: Buffer.concat(parts) }
@@ -77,8 +77,8 @@ export async function pipeTo(
     }
   }
   for await (const bytes of gathered(source))
-    for (let at = 0; at < bytes.length; at += MOST_AT_ONCE)
-      if (!(await write(bytes.subarray(at, at + MOST_AT_ONCE), false))) return
+    for (let at = 0; at < bytes.length; at += MAX_AT_ONCE)
+      if (!(await write(bytes.subarray(at, at + MAX_AT_ONCE), false))) return
   await write(Buffer.alloc(0), true)
 }
 
@@ -97,7 +97,7 @@ async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
         came.push(bytes)
         size += bytes.length
         wake()
-        if (size >= MOST_AT_ONCE) await nextRead
+        if (size >= MAX_AT_ONCE) await nextRead
       }
     } finally {
       over = true

@@ -6,9 +6,9 @@ import { type ExportFiles, noFiles } from './files.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Largest JSON text, near JavaScript's string limit. */
-const MOST_BYTES = 500_000_000
-const MOST_ENTRIES = 200_000
-const MOST_CHATS = 100_000
+const MAX_BYTES = 500_000_000
+const MAX_ENTRIES = 200_000
+const MAX_CHATS = 100_000
 
 /** The chats of an export, and its files, which are readable until disposal. */
 export interface Archive extends AsyncDisposable {
@@ -25,7 +25,7 @@ export async function openArchive(path: string, wanted: RegExp): Promise<Archive
   const entries = zip === null ? [] : await entriesOf(zip, path)
   const texts = zip === null ? [await whole(path, stats.size)] : await textsIn(zip, entries, path, wanted)
   const chats = texts.flatMap((text) => listOf(text, path))
-  if (chats.length > MOST_CHATS) throw new Stop('usage', `${path} contains more than ${MOST_CHATS} chats.`)
+  if (chats.length > MAX_CHATS) throw new Stop('usage', `${path} contains more than ${MAX_CHATS} chats.`)
   const running = stack.move()
   const files = zip === null ? noFiles : filesOf(zip, entries, path)
   return { chats, files, [Symbol.asyncDispose]: () => running.disposeAsync() }
@@ -64,12 +64,12 @@ async function* boundedTo(stream: AsyncIterable<Uint8Array>, most: number, path:
 }
 
 async function whole(path: string, size: number): Promise<string> {
-  if (size > MOST_BYTES) throw tooLarge(path)
+  if (size > MAX_BYTES) throw tooLarge(path)
   return readFile(path, 'utf8')
 }
 
 const tooLarge = (path: string): Stop =>
-  new Stop('usage', `${path} contains more than ${MOST_BYTES / 1e6} MB of JSON, the most that can be imported at once.`)
+  new Stop('usage', `${path} contains more than ${MAX_BYTES / 1e6} MB of JSON, the most that can be imported at once.`)
 
 function listOf(text: string, path: string): unknown[] {
   let value: unknown
@@ -106,7 +106,7 @@ async function textsIn(zip: ZipFile, all: readonly Entry[], path: string, wanted
   if (entries.length === 0)
     throw new Stop('usage', `${path} has no conversations.json. Is it an export from another app?`)
   const texts: string[] = []
-  let remaining = MOST_BYTES
+  let remaining = MAX_BYTES
   for (const entry of entries.toSorted((a, b) => a.fileName.localeCompare(b.fileName))) {
     const parts = await Array.fromAsync(boundedTo(await streamOf(zip, entry, path), remaining, path))
     const bytes = Buffer.concat(parts)
@@ -121,7 +121,7 @@ const broken = (path: string, error: Error): Stop =>
 
 const entriesOf = (zip: ZipFile, path: string): Promise<Entry[]> =>
   new Promise((resolve, reject) => {
-    if (zip.entryCount > MOST_ENTRIES) throw new Stop('usage', `${path} has more than ${MOST_ENTRIES} entries.`)
+    if (zip.entryCount > MAX_ENTRIES) throw new Stop('usage', `${path} has more than ${MAX_ENTRIES} entries.`)
     const entries: Entry[] = []
     zip.on('entry', (entry: Entry) => {
       entries.push(entry)

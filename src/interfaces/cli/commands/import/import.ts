@@ -169,14 +169,14 @@ async function sendAll(
   return { imported, already }
 }
 
-const MOST_TRIES = 10
+const MAX_TRIES = 10
 
 async function withPatience<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 429 || tries === MOST_TRIES) throw error
+      if (!(error instanceof ApiError) || error.status !== 429 || tries === MAX_TRIES) throw error
       const seconds = error.retryAfterSeconds ?? 1
       await new Promise((resolve) => setTimeout(resolve, Math.min(60, seconds) * 1000))
     }

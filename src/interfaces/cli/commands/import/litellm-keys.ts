@@ -22,13 +22,13 @@ export interface KeyPlan {
 
 /** LiteLLM's names for "all models". */
 const ALL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', '*'])
-const MOST_KEYS = 1_000
+const MAX_KEYS = 1_000
 
 /** `modelNames`: new model names by their names in its `config.yaml`. */
 export function keysOf(json: unknown, modelNames: ReadonlyMap<string, readonly string[]>, now: number): KeyPlan {
   const rows = isObject(json) ? json.keys : json
   if (!Array.isArray(rows)) throw new TypeError('not a list of keys')
-  if (rows.length > MOST_KEYS) throw new TypeError(`more than ${MOST_KEYS} keys`)
+  if (rows.length > MAX_KEYS) throw new TypeError(`more than ${MAX_KEYS} keys`)
   const plan: KeyPlan = { keys: [], left: [] }
   const names = new Set<string>()
   for (const row of rows) {

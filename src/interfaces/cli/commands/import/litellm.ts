@@ -16,7 +16,7 @@ import { type KeyPlan, type PlannedKey, keysOf } from './litellm-keys.ts'
 import { type LitellmPlan, type PlannedEndpoint, planOf } from './litellm-plan.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-const MOST_BYTES = 10_000_000
+const MAX_BYTES = 10_000_000
 
 /** `uk import litellm <config.yaml>`: imports models as provider endpoints with their keys, and the budget. */
 export async function importLitellm(words: readonly string[], terminal: Terminal): Promise<number> {
@@ -175,7 +175,7 @@ async function makeKeys(
 async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan> {
   const stats = await stat(path).catch(() => null)
   if (!stats?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
-  if (stats.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  if (stats.size > MAX_BYTES) throw new Stop('usage', `${path} is larger than ${MAX_BYTES / 1e6} MB.`)
   try {
     return keysOf(JSON.parse(await readText(path)), called, Date.now())
   } catch (error) {
@@ -186,7 +186,7 @@ async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan>
 async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
   const stats = await stat(path).catch(() => null)
   if (!stats?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
-  if (stats.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  if (stats.size > MAX_BYTES) throw new Stop('usage', `${path} is larger than ${MAX_BYTES / 1e6} MB.`)
   const { parse } = await import('yaml')
   try {
     return planOf(parse(await readText(path), { maxAliasCount: 100, logLevel: 'silent' }), terminal.env)

@@ -6,7 +6,7 @@ import { Stop } from '../../exit.ts'
 import { type ExportFiles, noFiles } from './files.ts'
 
 const MAGIC = 'SQLite format 3\0'
-const MOST_CHATS = 100_000
+const MAX_CHATS = 100_000
 
 export async function isDatabase(path: string): Promise<boolean> {
   const file = await open(path, 'r').catch(() => null)
@@ -40,7 +40,7 @@ export function chatsOfDatabase(path: string, email: string | undefined): unknow
       )
     const rows = database
       .prepare('select id, title, chat, created_at from chat where user_id = ? limit ?')
-      .all(user.id, MOST_CHATS) as { id: string; title: string; chat: string; created_at: number }[]
+      .all(user.id, MAX_CHATS) as { id: string; title: string; chat: string; created_at: number }[]
     return rows.map((row) => ({ ...row, chat: parsed(row.chat) }))
   } catch (error) {
     if (error instanceof Stop) throw error

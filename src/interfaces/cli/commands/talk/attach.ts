@@ -32,7 +32,7 @@ const documents: Readonly<Record<string, string>> = {
 }
 
 /** A message is limited to 1 MiB of JSON (contract, part 2), and base64 adds a third. Larger files go to the drive. */
-const MOST_INLINE = 600_000
+const MAX_INLINE = 600_000
 
 /**
  * Converts local paths, URLs and drive file IDs to message parts. Files too large for the message are uploaded to the
@@ -42,7 +42,7 @@ export async function attached(
   words: readonly string[],
   { call, workspaceId, terminal }: { call: SendCall; workspaceId: () => Promise<string>; terminal: Terminal },
 ): Promise<Part[]> {
-  let room = MOST_INLINE
+  let room = MAX_INLINE
   const parts: Part[] = []
   for (const word of words) {
     const type = pictures[extname(word).toLowerCase()]

@@ -5,7 +5,7 @@ import { stateFolder } from '../../server/state.ts'
 import type { Terminal } from '../../terminal.ts'
 import { Keys, MARK_NO_PASTES, MARK_PASTES, NEW_LINE } from './keys.ts'
 
-const MOST_LINES = 1_000
+const MAX_LINES = 1_000
 
 export interface Editor extends AsyncDisposable {
   /** Reads a message; null to quit (Ctrl-D, or Ctrl-C on an empty line). */
@@ -27,7 +27,7 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
     input: stdin.pipe(keys),
     output: stdout,
     terminal: true,
-    historySize: MOST_LINES,
+    historySize: MAX_LINES,
     history: history.toReversed(),
     removeHistoryDuplicates: true,
   })
@@ -97,12 +97,12 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
 }
 
 const readHistory = async (file: string): Promise<string[]> =>
-  (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).slice(-MOST_LINES)
+  (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean).slice(-MAX_LINES)
 
 async function writeHistory(file: string, history: readonly string[]): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    await writeFile(file, `${history.slice(-MOST_LINES).join('\n')}\n`, { mode: 0o600 })
+    await writeFile(file, `${history.slice(-MAX_LINES).join('\n')}\n`, { mode: 0o600 })
   } catch {
     // Losing the history is not an error.
   }

@@ -61,9 +61,9 @@ function byFile(rows: readonly Find[], mark: (text: string) => string, terminal:
 }
 
 /** Budget for highlighting one page (pattern states × characters): a few seconds of work. */
-const MOST_MARKING = 100_000_000
+const MAX_MARKING = 100_000_000
 /** Larger patterns would cost too much. */
-const MOST_STATES = 500
+const MAX_STATES = 500
 
 /**
  * Highlights matches in red with the server's regex engine, since JavaScript's could backtrack for hours. Past the work
@@ -76,8 +76,8 @@ function marker({ pattern, fixed, case: folding = 'sensitive' }: Row, terminal: 
   const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js')
   try {
     const re2 = RE2JS.compile(fixed === true ? RE2JS.quote(words) : words, fold ? RE2JS.CASE_INSENSITIVE : 0)
-    if (re2.programSize() > MOST_STATES) return clean
-    const work = new Work(Math.ceil(MOST_MARKING / re2.programSize()))
+    if (re2.programSize() > MAX_STATES) return clean
+    const work = new Work(Math.ceil(MAX_MARKING / re2.programSize()))
     return (text) => marked(clean(text), re2, work, (match) => terminal.style('red', match))
   } catch {
     return clean

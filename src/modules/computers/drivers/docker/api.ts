@@ -12,7 +12,7 @@ import { shorten } from '#core/text/shorten.ts'
 const VERSION = 'v1.41'
 const ANSWERS_MS = 60_000
 const PULLS_MS = 1_800_000
-const MOST_BYTES = 4_194_304
+const MAX_BYTES = 4_194_304
 
 export interface EngineInfo {
   OSType: string
@@ -217,7 +217,7 @@ async function readAll(response: IncomingMessage): Promise<EngineResponse> {
   for await (const part of response as AsyncIterable<Buffer>) {
     bytes += part.length
     // The progress of a pull may be long, and only its end matters.
-    if (bytes > MOST_BYTES) parts.length = 0
+    if (bytes > MAX_BYTES) parts.length = 0
     parts.push(part)
   }
   return { status: response.statusCode ?? 0, body: Buffer.concat(parts) }

@@ -22,10 +22,10 @@ import { shorten } from '#core/text/shorten.ts'
 export const POKE = 'cloud_computers'
 const POLL_MS = 2_000
 /** Computers started or removed at once: in all, and per workspace. */
-const MOST_AT_ONCE = 8
-const MOST_OF_ONE = 6
+const MAX_AT_ONCE = 8
+const MAX_OF_ONE = 6
 /** A computer that exits this often in a row, each time within `A_WHILE_MS`, isn't restarted. */
-const MOST_DEATHS = 3
+const MAX_DEATHS = 3
 const A_WHILE_MS = 60_000
 
 const RESTS: readonly Lifecycle[] = ['stopped', 'error']
@@ -58,8 +58,8 @@ class Reconciler implements AsyncDisposable {
   readonly #stopping = new AbortController()
   #watching: Promise<void> | null = null
   readonly #turns = createTurns({
-    atOnce: MOST_AT_ONCE,
-    each: MOST_OF_ONE,
+    atOnce: MAX_AT_ONCE,
+    each: MAX_OF_ONE,
     waitingEach: Infinity,
     waiting: Infinity,
   })
@@ -247,7 +247,7 @@ class Reconciler implements AsyncDisposable {
     const lasted = row.started_at !== null && Date.now() - row.started_at.getTime() > A_WHILE_MS
     const deaths = lasted || !this.#ownIds.has(id) ? 1 : row.deaths + 1
     await cloudStore.set(this.#db, id, { deaths })
-    if (deaths >= MOST_DEATHS)
+    if (deaths >= MAX_DEATHS)
       return this.#fail(
         row,
         `The computer exited unexpectedly ${deaths} times in a row: ${await driver.lastWords(boxOf(row))}`,

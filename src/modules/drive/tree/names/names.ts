@@ -1,9 +1,9 @@
 import { refuse } from '#core/errors.ts'
-import { MOST_NAME_BYTES, clip } from '#core/files/numbered-name.ts'
+import { MAX_NAME_BYTES, clip } from '#core/files/numbered-name.ts'
 
 /** The path limit of common systems that files are copied to. */
-const MOST_PATH_BYTES = 4_096
-const MOST_DEPTH = 128
+const MAX_PATH_BYTES = 4_096
+const MAX_DEPTH = 128
 
 /** Returns the name in NFC as stored. Rejects names that could mislead people or programs. */
 export function checkName(input: string, param = 'name', called = `\`${param}\``): string {
@@ -22,7 +22,7 @@ function whatIsWrong(name: string): string | null {
   // Embeddings, overrides and isolates make `gpj.exe` read as `exe.jpg` (Unicode TR 36, 2.10). Single marks don't.
   if (/[\u202A-\u202E\u2066-\u2069]/.test(name)) return 'must not contain characters that change the text direction'
   if (name.trim() === '') return 'must not consist only of spaces'
-  if (Buffer.byteLength(name) > MOST_NAME_BYTES) return `must have at most ${MOST_NAME_BYTES} bytes in UTF-8`
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) return `must have at most ${MAX_NAME_BYTES} bytes in UTF-8`
   return null
 }
 
@@ -48,8 +48,8 @@ export const placeBelow = (parent: (TreePlace & { id: string }) | null, name: st
 
 /** Rejects paths too deep or long to be copied to a disk. */
 export function checkDepth({ path, ancestors }: { path: string; ancestors: { length: number } }, param: string): void {
-  if (Buffer.byteLength(path) > MOST_PATH_BYTES)
-    refuse('invalid_parameter', { param, message: `The path can have up to ${MOST_PATH_BYTES} bytes in UTF-8.` })
-  if (ancestors.length >= MOST_DEPTH)
-    refuse('invalid_parameter', { param, message: `Folders can be nested up to ${MOST_DEPTH} levels deep.` })
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
+    refuse('invalid_parameter', { param, message: `The path can have up to ${MAX_PATH_BYTES} bytes in UTF-8.` })
+  if (ancestors.length >= MAX_DEPTH)
+    refuse('invalid_parameter', { param, message: `Folders can be nested up to ${MAX_DEPTH} levels deep.` })
 }

@@ -14,8 +14,8 @@ interface Mermaid {
 }
 
 /** The source limit: layout blocks the frame's main thread. */
-const MOST_CHARACTERS = 20_000
-const MOST_EDGES = 300
+const MAX_CHARACTERS = 20_000
+const MAX_EDGES = 300
 
 const place = document.getElementById('diagram')!
 
@@ -39,8 +39,8 @@ async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Pro
   document.documentElement.style.colorScheme = scheme
   drawing = null
   try {
-    if (source.length > MOST_CHARACTERS)
-      throw new Error(`The diagram has ${source.length} characters. The limit is ${MOST_CHARACTERS}.`)
+    if (source.length > MAX_CHARACTERS)
+      throw new Error(`The diagram has ${source.length} characters. The limit is ${MAX_CHARACTERS}.`)
     const mermaid = await read()
     mermaid.initialize({
       startOnLoad: false,
@@ -56,8 +56,8 @@ async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Pro
         'suppressErrorRendering',
       ],
       htmlLabels: false,
-      maxTextSize: MOST_CHARACTERS,
-      maxEdges: MOST_EDGES,
+      maxTextSize: MAX_CHARACTERS,
+      maxEdges: MAX_EDGES,
       suppressErrorRendering: true,
       theme: scheme === 'dark' ? 'dark' : 'neutral',
       fontFamily: 'system-ui, sans-serif',

@@ -2,8 +2,8 @@ import type { Pdf } from './open-pdf.ts'
 import { shorten } from '../../../../../src/core/text/shorten.ts'
 
 /** Limits: pages searched, and characters kept per page. */
-const MOST_PAGES = 3_000
-const MOST_LETTERS = 200_000
+const MAX_PAGES = 3_000
+const MAX_LETTERS = 200_000
 
 /** The lowercase text of each page read so far. */
 export class PageWords {
@@ -17,7 +17,7 @@ export class PageWords {
   /** Yields matching pages in order. Stops early when aborted. */
   async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
     const query = words.trim().toLowerCase()
-    const last = Math.min(this.#pdf.numPages, MOST_PAGES)
+    const last = Math.min(this.#pdf.numPages, MAX_PAGES)
     for (let page = 1; page <= last && isAsked(); page++) if ((await this.#of(page)).includes(query)) yield page
   }
 
@@ -32,6 +32,6 @@ export class PageWords {
   async #read(page: number): Promise<string> {
     const { items } = await (await this.#pdf.getPage(page)).getTextContent()
     const parts = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? ' ' : '') : ''))
-    return shorten(parts.join(''), MOST_LETTERS).toLowerCase()
+    return shorten(parts.join(''), MAX_LETTERS).toLowerCase()
   }
 }

@@ -12,7 +12,7 @@ export type Refusal = 'locked' | 'broken' | 'slow' | 'gone'
 /** The time limit for the first page. */
 const OPENING_MS = 30_000
 /** The pixel limit of images; larger ones are omitted. */
-const MOST_PIXELS = 64 << 20
+const MAX_PIXELS = 64 << 20
 
 /** Asks for the password of a locked document; `wrong`: the previous password failed. */
 export interface AskedPassword {
@@ -36,8 +36,8 @@ export function openPdf(url: string, ask: (asked: AskedPassword) => void): { rea
     rangeChunkSize: 256 << 10,
     disableAutoFetch: true,
     disableStream: true,
-    maxImageSize: MOST_PIXELS,
-    canvasMaxAreaInBytes: MOST_PIXELS * 4,
+    maxImageSize: MAX_PIXELS,
+    canvasMaxAreaInBytes: MAX_PIXELS * 4,
     enableXfa: false,
     useWorkerFetch: false,
     cMapUrl: `${PARTS}cmaps/`,

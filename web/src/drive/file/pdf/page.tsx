@@ -4,7 +4,7 @@ import type { PDFPageProxy, Pdf } from './open-pdf.ts'
 import { type Size, type Zoom, densityFor, sane, scaleFor } from './size.ts'
 
 /** The limit of selectable text pieces per page, since each is an element. */
-const MOST_PIECES = 5_000
+const MAX_PIECES = 5_000
 
 /** A page image with an invisible text layer for selection, search and screen readers. */
 export function PdfPage({
@@ -73,7 +73,7 @@ function draw(page: PDFPageProxy, sheet: HTMLElement, shown: Size, scale: number
   const write = async (): Promise<void> => {
     const text = await page.getTextContent()
     if (!isWanted) return
-    const content = { ...text, items: text.items.slice(0, MOST_PIECES) }
+    const content = { ...text, items: text.items.slice(0, MAX_PIECES) }
     layer = new TextLayer({ textContentSource: content, container: words, viewport })
     await layer.render()
   }

@@ -14,7 +14,7 @@ const PER_POINT = 96 / 72
 /** The maximum side length of a page in CSS pixels. */
 const LONGEST = 16_000
 /** The pixel limit per page, at 4 bytes each. */
-const MOST_PIXELS = 8 << 20
+const MAX_PIXELS = 8 << 20
 
 /** Clamps the size, since documents can claim anything. */
 export function sane({ width, height }: Size): Size {
@@ -29,7 +29,7 @@ export function scaleFor(page: Size, zoom: Zoom, room: number): number {
 
 /** Canvas pixels per CSS pixel: the screen's density, reduced to stay under the limit. */
 export const densityFor = (shown: Size, ofScreen: number): number =>
-  Math.min(ofScreen, Math.sqrt(MOST_PIXELS / (shown.width * shown.height)))
+  Math.min(ofScreen, Math.sqrt(MAX_PIXELS / (shown.width * shown.height)))
 
 export function nextZoom(now: number, by: 'in' | 'out'): number {
   const steps = by === 'in' ? ZOOMS.filter((zoom) => zoom > now + 0.01) : ZOOMS.filter((zoom) => zoom < now - 0.01)

@@ -146,16 +146,16 @@ function Text({ label, text }: { label: string; text: string }) {
   )
 }
 
-const MOST_SHOWN = 100_000
+const MAX_SHOWN = 100_000
 
 const outputText = (output: unknown): string =>
-  shorten(typeof output === 'string' ? output : jsonText(output), MOST_SHOWN)
+  shorten(typeof output === 'string' ? output : jsonText(output), MAX_SHOWN)
 
 function pretty(json: string): string {
   try {
-    return shorten(jsonText(JSON.parse(json)), MOST_SHOWN)
+    return shorten(jsonText(JSON.parse(json)), MAX_SHOWN)
   } catch {
-    return shorten(json, MOST_SHOWN)
+    return shorten(json, MAX_SHOWN)
   }
 }
 

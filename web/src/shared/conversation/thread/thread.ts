@@ -24,7 +24,7 @@ export interface ThreadState {
 
 const PAGE = 50
 /** The page limit for restoring the shown messages; beyond it, the thread starts over. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 const HIDDEN_MS = 50
 
 /**
@@ -130,7 +130,7 @@ export class Thread {
           current.size === 0 ||
           page.rows.some(({ id, status }) => current.has(id) && status !== 'in_progress')
         // The active branch may be far from the newest messages.
-        if (page.next === null || (met && hasHead()) || read === MOST_PAGES) break
+        if (page.next === null || (met && hasHead()) || read === MAX_PAGES) break
         page = await pageFrom(page.next)
       }
       // A message created between the two responses is among the newest.

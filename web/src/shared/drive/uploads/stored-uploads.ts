@@ -8,7 +8,7 @@ const STORE = 'uploads'
 /** Tells without opening the database whether it has entries. */
 const MARK = 'uk-uploads'
 /** The size limit: browsers copy stored files. */
-export const MOST_KEPT_BYTES = 256e6
+export const MAX_KEPT_BYTES = 256e6
 
 const asked = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { bytes, plural } from '../../../ui/text/format.ts'
 import { useUnsaved } from '../../../ui/typing/unsaved.ts'
 import { type Entry, isMoving, isOpen } from './entry.ts'
-import { MOST_KEPT_BYTES } from './stored-uploads.ts'
+import { MAX_KEPT_BYTES } from './stored-uploads.ts'
 import { leftWords } from './rate.ts'
 import { UploadRow } from './upload-row.tsx'
 import { uploads } from './uploads.ts'
@@ -44,13 +44,13 @@ export function Tray() {
             </div>
           )}
           <ul aria-label="Uploading files" tabIndex={0} className="min-h-0 divide-y divide-line overflow-y-auto">
-            {list.slice(0, MOST_SHOWN).map((entry) => (
+            {list.slice(0, MAX_SHOWN).map((entry) => (
               <UploadRow key={entry.key} entry={entry} />
             ))}
           </ul>
-          {list.length > MOST_SHOWN && (
+          {list.length > MAX_SHOWN && (
             <p className="border-t border-line px-3 py-1.5 text-[0.8125rem] text-quiet">
-              and {plural(list.length - MOST_SHOWN, 'more file')}
+              and {plural(list.length - MAX_SHOWN, 'more file')}
             </p>
           )}
         </>
@@ -58,7 +58,7 @@ export function Tray() {
     </section>
   )
 }
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 
 function summary(list: readonly Entry[]): string {
   const rate = list.reduce((sum, { rate: of }) => sum + (of ?? 0), 0)
@@ -70,4 +70,4 @@ function summary(list: readonly Entry[]): string {
 
 /** Whether leaving the page loses the upload, because the browser didn't store its file. */
 const isLostWithPage = (entry: Entry): boolean =>
-  isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator))
+  isMoving(entry) && (entry.size > MAX_KEPT_BYTES || !('locks' in navigator))

@@ -2,7 +2,7 @@ import { uk } from '../../api.ts'
 import { bytes } from '../../../ui/text/format.ts'
 import { type Place, adopt, targetOf } from '../files.ts'
 import type { ChosenFile, Entry, OnConflict, UploadState } from './entry.ts'
-import { MOST_KEPT_BYTES, drop, hasKept, keep, storedUploadsOf } from './stored-uploads.ts'
+import { MAX_KEPT_BYTES, drop, hasKept, keep, storedUploadsOf } from './stored-uploads.ts'
 import { rateMeter } from './rate.ts'
 import type { Trouble } from './send.ts'
 
@@ -217,7 +217,7 @@ class Uploads {
     if (entry === undefined || this.#accountId === null || !('locks' in navigator)) return
     const { state, sent, rate, ...kept } = entry
     void [state, sent, rate]
-    const file = entry.size <= MOST_KEPT_BYTES ? (this.#files.get(entry.key) ?? null) : null
+    const file = entry.size <= MAX_KEPT_BYTES ? (this.#files.get(entry.key) ?? null) : null
     void keep({ ...kept, accountId: this.#accountId, file })
   }
 

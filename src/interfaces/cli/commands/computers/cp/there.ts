@@ -16,7 +16,7 @@ import { ApiError, hasCode, patiently } from './losses.ts'
 /** Smaller files start over instead of asking for the offset. */
 const WORTH_ASKING = 1 << 20
 /** Sizes below this may be false: generated files report 0 or a page. */
-const MOST_UNTRUE = 1 << 20
+const MAX_UNTRUE = 1 << 20
 /** Piped bytes kept in memory to be sent again. */
 const PIECE = 8 << 20
 
@@ -77,7 +77,7 @@ class ComputerFiles implements Side {
       mark: `${origin}\0${id}\0${path.toString('latin1')}\0${size}\0${modified}`,
       read: (from: number) => read(from),
       measure: async () => {
-        if (size >= MOST_UNTRUE) return
+        if (size >= MAX_UNTRUE) return
         const answer = await this.#firstByte(path)
         // Only files without a true size have no ETag.
         if (answer !== null && answer.header('etag') === null) source.size = null

@@ -43,8 +43,8 @@ export class Exported {
     for (const ref of new Set(refs)) {
       const found = this.#find(ref)
       if (found === null) this.leave('images, audio and other files missing from the export')
-      else if (found.size > MOST_FILE_BYTES) this.leave('files larger than 20 MB')
-      else if (files.length >= MOST_FILES) this.leave('files over the limit of 100 per message')
+      else if (found.size > MAX_FILE_BYTES) this.leave('files larger than 20 MB')
+      else if (files.length >= MAX_FILES) this.leave('files over the limit of 100 per message')
       else files.push({ ref, ...found })
     }
     return files
@@ -59,7 +59,7 @@ export class Exported {
     const isName = typeof type === 'string' && /^[\w.:/-]{1,60}$/.test(type)
     const what = isName ? `parts of type "${type}"` : 'parts of other types'
     const isNew = !this.left.has(what)
-    this.leave(isNew && this.left.size >= MOST_KINDS ? 'parts of other types' : what)
+    this.leave(isNew && this.left.size >= MAX_KINDS ? 'parts of other types' : what)
   }
 }
 
@@ -75,12 +75,12 @@ export interface Node {
   files?: GivenFile[]
 }
 
-const MOST_FILES = 100
-const MOST_KINDS = 60
+const MAX_FILES = 100
+const MAX_KINDS = 60
 /** Limits of the import endpoint. */
-const MOST_FILE_BYTES = 20 << 20
-const MOST_MESSAGES = 10_000
-const MOST_CHARACTERS = 1_000_000
+const MAX_FILE_BYTES = 20 << 20
+const MAX_MESSAGES = 10_000
+const MAX_CHARACTERS = 1_000_000
 const CUT = '\n\n[truncated during import]'
 
 /** Builds a conversation from the nodes and adds it to `exported`; skips chats without text. */
@@ -122,7 +122,7 @@ export function conversationOf(
   }
   for (const node of nodes) place(node.id)
   if (messages.length === 0) return exported.leave('chats without text')
-  if (messages.length > MOST_MESSAGES) return exported.leave(`chats with more than ${MOST_MESSAGES} messages`)
+  if (messages.length > MAX_MESSAGES) return exported.leave(`chats with more than ${MAX_MESSAGES} messages`)
   const head = about.head === null ? null : (ancestors.get(about.head) ?? null)
   const created = timeOf(about.at)
   exported.conversations.push({
@@ -136,8 +136,8 @@ export function conversationOf(
 
 function messageOf(node: Node, parent: string | null, exported: Exported): Message {
   let text = node.text.replaceAll('\0', '')
-  if (text.length > MOST_CHARACTERS) {
-    text = shorten(text, MOST_CHARACTERS - CUT.length) + CUT
+  if (text.length > MAX_CHARACTERS) {
+    text = shorten(text, MAX_CHARACTERS - CUT.length) + CUT
     exported.leave('messages truncated at 1 million characters')
   }
   const created = timeOf(node.at)
