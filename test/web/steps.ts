@@ -21,6 +21,9 @@ export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<voi
 /** Drops local files and folders onto the middle of the page, like a file manager. */
 export async function dropOn({ page, context }: Visitor, paths: readonly string[]): Promise<void> {
   const session = await context.newCDPSession(page)
+  // A page that hasn't been drawn yet takes no drops, and React runs its effects after it draws.
+  await page.evaluate(`new Promise((resolve) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))`)
   const { width, height } = page.viewportSize()!
   const data = { items: [], files: [...paths], dragOperationsMask: 1 }
   for (const type of ['dragEnter', 'dragOver', 'drop'] as const)

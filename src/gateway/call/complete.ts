@@ -151,7 +151,6 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     const signal = this.#signal
     signal.throwIfAborted()
     const candidates = await this.#select()
-    signal.throwIfAborted()
     using _leaving = addAbortListener(signal, () => {
       this.#call.leave()
       this.#begun.reject(signal.reason)
@@ -192,6 +191,7 @@ class DirectCall implements CallRequest, CallMoney, CallRelay {
     const request = this.#canonical
     const { model } = request
     const offers = await gateway.directory.offers(this.#principal, model)
+    this.#signal.throwIfAborted()
     if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, request, null)
     const constraints = liveConstraints(gateway, payer, {
       summary: summaryOf(request, ['max_output_tokens']),

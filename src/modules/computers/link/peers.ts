@@ -59,6 +59,7 @@ class PeerServer implements Peers {
   readonly #parts: PeerParts
   readonly #secret: string
   readonly #server: Server
+  #address = ''
   readonly #sockets = new Set<Socket>()
   readonly #lanesByProcess = new Map<Id, Set<Lane>>()
 
@@ -74,10 +75,11 @@ class PeerServer implements Peers {
       this.#server.once('error', reject).listen(0, this.#parts.host, resolve),
     )
     this.#server.unref()
+    this.#address = `${this.#parts.host}:${(this.#server.address() as AddressInfo).port}`
   }
 
   get address(): string {
-    return `${this.#parts.host}:${(this.#server.address() as AddressInfo).port}`
+    return this.#address
   }
 
   async open<O extends OperationName>(

@@ -37,7 +37,8 @@ test('every route is refused without the grant, even with all other grants', asy
   const others = CAPABILITIES.filter((one) => one !== 'inference')
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: others })
   for (const name of names) {
-    const forAdmins = 'role' in localInference[name]
+    const { access } = localInference[name]
+    const forAdmins = access.kind === 'resource' && access.role !== undefined
     assert.equal(await ask(bob, id, name), forAdmins ? '403 insufficient_role' : '403 capability_denied', name)
   }
   await alice.patch(`/computers/${id}/exposures/${team}`, { capabilities: ['inference'] })
