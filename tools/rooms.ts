@@ -197,7 +197,7 @@ export function measure(root: string): House {
 /** All that is written by hand to be run, tests too; data are not. */
 const programs = (root: string): string[] =>
   globSync(
-    ['src', 'web/src', 'packages/*/{src,test}', 'test', 'bench', 'tools'].map((top) => `${top}/**/*.{ts,tsx}`),
+    ['src', 'web/src', 'packages/*/{src,test,compiler}', 'test', 'bench', 'tools'].map((top) => `${top}/**/*.{ts,tsx}`),
     { cwd: root, exclude: (path) => path.endsWith('node_modules') },
   ).filter((file) => !/(^|\/)fixtures\//.test(file))
 

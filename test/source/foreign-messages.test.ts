@@ -29,7 +29,12 @@ test('messages of unknown errors are read only where no caller sees them', () =>
   const readers = globSync('src/{modules,pipeline,gateway,authz,core,infra,interfaces/{mcp,docs,openapi}}/**/*.ts', {
     cwd: root,
   })
-    .concat('src/open-services.ts', globSync('packages/*/src/**/*.ts', { cwd: root }))
+    .concat(
+      'src/app.ts',
+      'src/create-engine.ts',
+      'src/open-services.ts',
+      globSync('packages/*/src/**/*.ts', { cwd: root }),
+    )
     .filter((path) => !/\.(test|long)\.ts$/.test(path))
     .filter((path) => {
       const source = readFileSync(join(root, path), 'utf8')

@@ -222,7 +222,10 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   leave(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
-    if (!this.#over) this.#controller?.abort(new Error('the caller left'))
+    const wasOver = this.#over
+    // First, because an abort reports an error of the connection before it returns.
+    this.#over = true
+    if (!wasOver) this.#controller?.abort(new Error('the caller left'))
     this.#finish([])
   }
 

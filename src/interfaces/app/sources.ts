@@ -7,9 +7,9 @@ export const root = join(import.meta.dirname, '../../..')
 /** The sources of the app: its own files, and the server files it imports. */
 const PARTS: readonly [folder: string, files: RegExp][] = [
   ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public|frame)\/.*)$/],
-  ['src/core', /^[^/]+\.ts$/],
+  ['src/core', /^(text\/)?[^/]+\.ts$/],
   ['src/modules', /^(contracts|[^/]+\/contract(-[a-z-]+)?)\.ts$/],
-  ['src/interfaces', /^(client|sse|app\/licences\/licences)\.ts$/],
+  ['src/interfaces', /^(client|sse|schemas|app\/licences\/licences|docs\/(examples|browser)\/[^/]+)\.(ts|js)$/],
 ]
 
 /** The hash of the sources, which names a build. */

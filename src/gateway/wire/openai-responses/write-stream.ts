@@ -27,7 +27,8 @@ export class StreamWriter extends EventWriter {
   readonly #items: Items
   readonly #order = new OneAtATime()
   #number = 0
-  /** Items as JSON: long answers have 80,000, and encoding them again for the last event would take 36 ms. */
+  readonly #output: Json[] = []
+  /** The items as JSON: long answers have 80,000, and encoding them again for the last event would take 36 ms. */
   readonly #written: string[] = []
   #open: Open | null = null
   #said = 0
@@ -39,7 +40,7 @@ export class StreamWriter extends EventWriter {
   }
 
   get output(): readonly Json[] {
-    return this.#written.map((item) => JSON.parse(item) as Json)
+    return this.#output
   }
 
   protected opening(): string {
@@ -215,6 +216,7 @@ export class StreamWriter extends EventWriter {
   }
 
   #keep(index: number, item: Json): string {
+    this.#output[index] = item
     return (this.#written[index] = JSON.stringify(item))
   }
 

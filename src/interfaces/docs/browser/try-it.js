@@ -36,18 +36,18 @@ export function requestOf({
   return [url, { ...options, body: JSON.stringify(json) }]
 }
 
-export const MOST_SHOWN = 100_000
+export const MAX_SHOWN = 100_000
 
 /** @type {import('./try-it.d.ts').readAnswer} */
 export async function readAnswer(response, isBytes, write) {
   const type = response.headers.get('content-type') ?? ''
-  if (type.includes('json')) return write(JSON.stringify(await response.json(), null, 2).slice(0, MOST_SHOWN))
+  if (type.includes('json')) return write(JSON.stringify(await response.json(), null, 2).slice(0, MAX_SHOWN))
   if (response.ok && isBytes) return write(`${(await response.blob()).size} bytes of ${type}`)
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let shown = ''
   for (let next = await reader?.read(); next && !next.done; next = await reader.read()) {
     shown += next.value
-    write(shown.slice(0, MOST_SHOWN))
-    if (shown.length > MOST_SHOWN) return void (await reader.cancel())
+    write(shown.slice(0, MAX_SHOWN))
+    if (shown.length > MAX_SHOWN) return void (await reader.cancel())
   }
 }

@@ -33,14 +33,17 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
   })
 }
 
-/** The hash includes the Node version. */
+/** The hash includes the Node version, and no installed or built files. */
 export async function hashSources(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(process.version)
   for (const path of paths) {
     const names = (await isFolder(path)) ? await readdir(path, { recursive: true }) : ['']
     for (const name of names.toSorted()) {
       const file = join(path, name)
-      if (name === '' || (name.endsWith('.ts') && !name.endsWith('.test.ts')))
+      if (
+        name === '' ||
+        (name.endsWith('.ts') && !name.endsWith('.test.ts') && !/(^|\/)(node_modules|dist)\//.test(name))
+      )
         hash.update(name).update(await readFile(file))
     }
   }
