@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isAddressRange } from '#core/http/address-range.ts'
 import { edits } from '#core/text/near-word.ts'
 import { settings } from './settings.ts'
 
@@ -107,7 +107,7 @@ function checkForms({ text, list }: Pick<ReturnType<typeof readersOf>, 'text' | 
     throw new ConfigRefused(
       `UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`,
     )
-  const proxy = list('UK_TRUSTED_PROXIES').find((range) => !isRange(range))
+  const proxy = list('UK_TRUSTED_PROXIES').find((range) => !isAddressRange(range))
   if (proxy !== undefined)
     throw new ConfigRefused(`UK_TRUSTED_PROXIES must be addresses or CIDRs such as 10.0.0.0/8, not "${proxy}"`)
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i.test(text('UK_PREVIEW_DOMAIN')))
@@ -272,13 +272,6 @@ function localEngines(words: string): Config['localEngines'] {
       )
     return { preset, origin: `http://${host}` }
   })
-}
-
-/** `10.1.2.3`, `10.0.0.0/8`, `fd00::/8` */
-function isRange(words: string): boolean {
-  const [address = '', bits, ...rest] = words.split('/')
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)]!
-  return most > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
 }
 
 /** Variables of tests and the CLI, which may start a server with their environment. */

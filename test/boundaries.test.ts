@@ -25,7 +25,7 @@ test('imports have no cycles, and folders, files and tests stay within their siz
     [],
     `folders with more than ${FULL} files`,
   )
-  assert.deepEqual(lines.over, [], 'files over 350 lines')
+  assert.deepEqual(lines.over, [], 'files over 300 lines, or 350 (LONGER in tools/rooms.ts)')
 })
 
 for (const [name, expected] of [

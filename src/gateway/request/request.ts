@@ -11,6 +11,7 @@ import { shorten } from '#core/text/shorten.ts'
 import { type AdmittedCaller, RightsWatch, admit, checkScope, presentedKey } from '#pipeline/admit.ts'
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway, OpenRequest } from './gateway.ts'
+import { onceEach } from './once-each.ts'
 import type { Operation, Surface } from './surface.ts'
 import { type RequestFacts, refusedEntry } from './logged.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
@@ -296,11 +297,4 @@ class StreamRights extends RightsWatch {
   protected onLost(): void {
     this.#response.destroy()
   }
-}
-
-/** Keeps each header name once: the last of repeated ones, such as a rate limit's in its refusal. */
-function onceEach(head: readonly string[]): string[] {
-  const values = new Map<string, string>()
-  for (let i = 0; i < head.length; i += 2) values.set(head[i]!, head[i + 1]!)
-  return [...values].flat()
 }

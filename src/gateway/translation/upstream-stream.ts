@@ -5,85 +5,22 @@ import type { Outbound } from '#packages/http-client/outbound.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { excessOf } from '#packages/json-scan/json-text.ts'
-import { anthropicMessages } from '../passthrough/formats/anthropic-messages.ts'
-import { openaiChat } from '../passthrough/formats/openai-chat.ts'
-import { openaiResponses } from '../passthrough/formats/openai-responses.ts'
 import { dispatch } from '../providers/dispatch.ts'
-import type { Offer, Shape } from '../model/offer.ts'
+import type { Offer } from '../model/offer.ts'
 import { ERROR_BODY, faultOf } from '../passthrough/text-passthrough.ts'
 import { scrub } from '../wire/scrub.ts'
-import { encode as encodeAnthropic } from '../wire/anthropic-messages/encode/encode.ts'
-import { readAnswer as readAnthropicAnswer } from '../wire/anthropic-messages/read/answer.ts'
-import { StreamReader as AnthropicReader } from '../wire/anthropic-messages/read/stream.ts'
-import { encode as encodeConverse } from '../wire/converse/encode.ts'
-import { StreamReader as ConverseReader, readAnswer as readConverse } from '../wire/converse/read.ts'
 import { fault, readFault } from '../wire/faults/faults.ts'
 import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
-import { encode as encodeGemini } from '../wire/gemini/encode.ts'
-import { readAnswer as readGeminiAnswer } from '../wire/gemini/read-answer.ts'
-import { StreamReader as GeminiReader } from '../wire/gemini/read-stream.ts'
 import { parseJson } from '../model/json.ts'
 import { wellFormedJson } from '../model/well-formed.ts'
-import { encode as encodeOpenai } from '../wire/openai-chat/encode/encode.ts'
-import { readAnswer as readOpenaiAnswer } from '../wire/openai-chat/read/answer.ts'
-import { StreamReader as OpenaiReader } from '../wire/openai-chat/read/stream.ts'
-import { encode as encodeResponses } from '../wire/openai-responses/encode.ts'
-import { readAnswer as readResponse } from '../wire/openai-responses/read-answer.ts'
-import { StreamReader as ResponsesReader } from '../wire/openai-responses/read-stream.ts'
-import type { Encoded, Target } from '../wire/shared/target.ts'
+import type { Target } from '../wire/shared/target.ts'
 import { renameBack } from '../wire/shared/tools/tool-names.ts'
-import { quirksOwner, usesConverse } from '../providers/supports.ts'
+import { quirksOwner } from '../providers/supports.ts'
 import { type ChunkStep, chainSteps } from './chunk-step.ts'
 import { StopSequences } from './stop-sequences.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
-import { modelSegment } from '../wire/path-name.ts'
-
-interface Translator {
-  path(model: string): string
-  encode(canonical: CanonicalRequest, target: Target, how: { stream: boolean }): Encoded
-  reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
-  readAnswer(body: unknown): Chunk[]
-}
-
-const openai: Translator = {
-  path: () => openaiChat.path,
-  encode: encodeOpenai,
-  reader: () => new OpenaiReader(),
-  readAnswer: readOpenaiAnswer,
-}
-const translators: Partial<Record<Shape, Translator>> = {
-  'openai-chat': openai,
-  ollama: openai,
-  'openai-responses': {
-    path: () => openaiResponses.path,
-    encode: encodeResponses,
-    reader: () => new ResponsesReader(),
-    readAnswer: readResponse,
-  },
-  'anthropic-messages': {
-    path: () => anthropicMessages.path,
-    encode: encodeAnthropic,
-    reader: () => new AnthropicReader(),
-    readAnswer: readAnthropicAnswer,
-  },
-  gemini: {
-    path: (model) => `/models/${modelSegment(model)}:streamGenerateContent?alt=sse`,
-    encode: encodeGemini,
-    reader: () => new GeminiReader(),
-    readAnswer: readGeminiAnswer,
-  },
-}
-
-/** Bedrock's Converse, which no client's request reaches unchanged. */
-const converse: Translator = {
-  path: (model) => `/model/${modelSegment(model)}/converse-stream`,
-  encode: encodeConverse,
-  reader: () => new ConverseReader(),
-  readAnswer: readConverse,
-}
-
-export const translatableShapes = Object.keys(translators) as Shape[]
+import { type Translator, translatorFor } from './translators.ts'
 
 export interface PreparedRequest {
   losses: Loss[]
@@ -100,7 +37,7 @@ export interface PreparedRequest {
 export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequest {
   const { endpoint } = offer
   const translator =
-    (usesConverse(offer) ? converse : translators[endpoint.shape]) ??
+    translatorFor(offer) ??
     refuse('unsupported_model', {
       message: `${offer.slug} is served in an unsupported API format: ${endpoint.shape}.`,
     })

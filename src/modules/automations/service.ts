@@ -25,6 +25,7 @@ import { firstTick, scheduleOf } from './schedule/schedule.ts'
 import { showAutomation } from './show.ts'
 import { giveWayTo, stopRuns } from './runs/stop.ts'
 import { runStore } from './runs/run-store.ts'
+import { statsOf } from './stats.ts'
 import { cancelRun, listRuns, retryRun, runOf, testFire } from './runs/control.ts'
 import { type AutomationRow, inactiveReason, automationStore, needsApproval } from './store.ts'
 import { newToken } from './webhooks/token.ts'
@@ -208,13 +209,13 @@ export const automationService = implementWith<Context<ChatHandles>>()(
 
     async cost_stats(ctx, { id }) {
       const { created_at } = automation.of(ctx)
-      const stats = await runStore.stats(ctx.db, { automationId: id })
+      const stats = await statsOf(ctx.db, { automationId: id })
       return { id, created_at: iso(created_at), ...showStats(stats.get(id)) }
     },
 
     async keyed_cost_stats(ctx) {
       const { id } = ctx.workspace!
-      const stats = await runStore.stats(ctx.db, { workspaceId: id })
+      const stats = await statsOf(ctx.db, { workspaceId: id })
       return {
         id,
         created_at: iso(ctx.now()),

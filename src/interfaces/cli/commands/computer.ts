@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CAPABILITIES, type Capability } from '#core/scopes.ts'
 import { PROTOCOL } from '#daemon-protocol/hello.ts'
@@ -21,10 +20,10 @@ import type { Globals } from '../globals.ts'
 import { parseArguments } from '../input/arguments.ts'
 import { textField } from '../input/fields.ts'
 import { readText } from '../input/input.ts'
-import { askHidden } from '../input/prompt.ts'
 import { targetOf } from '../server/credentials.ts'
 import { send } from '../server/send.ts'
 import type { Terminal } from '../terminal.ts'
+import { pairToken } from './sign-in/pair-token.ts'
 
 export interface ComputerOptions {
   url: string | undefined
@@ -218,7 +217,7 @@ export async function joinServer(options: ComputerOptions, terminal: Terminal): 
     )
   const { origin, key } = await targetOf(terminal, { ...options.globals, ...(options.url && { origin: options.url }) })
   if (ownVersion) await checkPlace(ownVersion.place, folder, origin)
-  const token = (await tokenGiven(options, terminal)) ?? (await tokenMade(origin, key, options, terminal))
+  const token = await pairToken(origin, key, options, terminal)
   // Imported directly, not through all contracts: the daemon bundle includes only this one.
   const { computers } = await import('#modules/computers/contract.ts')
   const answer = await createCall({ origin, key: undefined, send })(computers.endpoints.pair, {
@@ -261,37 +260,6 @@ const again = ({ allows, roots, engines, url, updates, keeperUnit }: ComputerOpt
 
 interface Paired {
   data: { computer: { id: string; name: string }; credential: string }
-}
-
-/** Never from an argument: other users of the machine can read those. */
-async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Promise<string | null> {
-  if (env.UK_PAIR_TOKEN) return env.UK_PAIR_TOKEN
-  if (tokenFile === undefined) return null
-  const text = tokenFile === '-' ? await readText('-') : await readFile(tokenFile, 'utf8').catch(unreadable)
-  return text.trim()
-}
-
-/** Doesn't repeat the option's value: a user may have passed the token itself. */
-function unreadable(error: NodeJS.ErrnoException): never {
-  throw new Stop(
-    'usage',
-    `Can't read the file in --token-file (${error.code ?? error.name}).`,
-    'Pass the path of a file that contains the token, or - for stdin. To pass the token itself, set UK_PAIR_TOKEN.',
-  )
-}
-
-async function tokenMade(
-  origin: string,
-  key: string | undefined,
-  options: ComputerOptions,
-  terminal: Terminal,
-): Promise<string> {
-  if (key === undefined) return (await askHidden('Token or code', '--token-file', options.globals, terminal)).trim()
-  const { computerPairings } = await import('#modules/computers/contract.ts')
-  const answer = await createCall({ origin, key, send })(computerPairings.endpoints.create, {
-    ...(options.workspaceId !== undefined && { workspace_id: options.workspaceId }),
-  })
-  return (JSON.parse(await answer.text()) as { data: { token: string } }).data.token
 }
 
 export async function plainly(work: () => Promise<void>): Promise<number> {

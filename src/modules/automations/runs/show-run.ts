@@ -2,7 +2,8 @@ import type { EmittedEvent } from '#infra/outbox/outbox.ts'
 import type { Id } from '#core/ids.ts'
 import { toUsd, usdOrNull } from '#core/money.ts'
 import { iso, isoOrNull } from '#core/time.ts'
-import type { AutomationRunRow, Stats } from './run-store.ts'
+import type { AutomationRunRow } from './run-store.ts'
+import type { Stats } from '../stats.ts'
 
 /** Failures are also sent to the owner's own channel. */
 export const runEvent = (

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentRow } from '#modules/agents/service.ts'
 import type { Engine } from '#infra/context.ts'
 import { guestOf } from '#authz/shares.ts'
@@ -13,6 +12,7 @@ import { mismatch } from './answer-schema.ts'
 import { AgentAnswer } from './answer.ts'
 import { type RunContext, loadContext } from './run-context.ts'
 import { type RunBudgets, budgetsOf, lineageOf } from '../runs/budgets.ts'
+import { leaving } from './leaving.ts'
 import { answerCalls } from './tools/call-tools.ts'
 import { claimStore } from '../runs/claim-store.ts'
 import { turnOf } from '../messages/history.ts'
@@ -28,9 +28,6 @@ import type { RunEvent } from '../runs/facts.ts'
 import type { Claim, Ending } from '../runs/transitions.ts'
 import { addUsage } from '#core/usage.ts'
 import type { AgentHandles } from './tools/handles.ts'
-
-/** The time that a call has to stop after an abort. Its end reports the usage. */
-const LEAVE_MS = 2_000
 
 /** Model calls of a run whose agent sets no limit. */
 const MAX_TURNS = 50
@@ -290,24 +287,3 @@ const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usag
   usage,
   finish_reason: finishReason,
 })
-
-/** The same items until the signal fires. The source then has `LEAVE_MS` to end. */
-async function* leaving<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
-  const iterator = source[Symbol.asyncIterator]()
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  late.catch(() => {})
-  const onAbort = (): void => {
-    void sleep(LEAVE_MS, undefined, { ref: false }).then(() => reject(signal.reason as Error))
-  }
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    for (;;) {
-      const next = await Promise.race([iterator.next(), late])
-      if (next.done) break
-      yield next.value
-    }
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    iterator.return?.().catch?.(() => {})
-  }
-}

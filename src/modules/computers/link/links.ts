@@ -5,7 +5,7 @@ import type { Id } from '#core/ids.ts'
 import { SILENT } from '#packages/mux/heartbeat.ts'
 import { type Input, type OperationName, type Output, operations } from '#daemon-protocol/operations.ts'
 import { relay } from '#packages/mux/relay.ts'
-import { LinkLost, type Stream, StreamReset } from '#packages/mux/stream.ts'
+import { LinkLost, StreamReset } from '#packages/mux/stream.ts'
 import {
   LOOKS,
   NEVER_WAITS,
@@ -18,7 +18,7 @@ import {
   silentRefusal,
   startLimit,
 } from './limits.ts'
-import { LiveLinks } from './live-links.ts'
+import { LiveLinks, withOutput } from './live-links.ts'
 import { lossesOf } from './losses.ts'
 import { COMES_BACK_MS, comesWithin, offline } from './offline.ts'
 import { type Peers, startPeers } from './peers.ts'
@@ -291,17 +291,4 @@ function checked<O extends OperationName>(op: O, answer: unknown): Output<O> {
   const { data, error } = operations[op].output.safeParse(answer)
   if (error) throw new Refusal('upstream_error', { message: `The computer sent an unexpected response to \`${op}\`.` })
   return data as Output<O>
-}
-
-function withOutput<O extends OperationName>(stream: Stream, output: Promise<Output<O>>): AskedStream<O> {
-  return {
-    output,
-    write: (bytes, channel, offset) => stream.write(bytes, channel, offset),
-    event: (event) => stream.event(event),
-    taken: () => stream.taken(),
-    finish: () => stream.finish(),
-    reset: (reason) => stream.reset(reason),
-    lose: (reason) => stream.lose(reason),
-    [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator](),
-  }
 }

@@ -1,4 +1,6 @@
-import type { Mux } from '#daemon-protocol/link.ts'
+import type { Stream } from '#packages/mux/stream.ts'
+import type { OperationName, Output } from '#daemon-protocol/operations.ts'
+import type { Mux, AskedStream } from '#daemon-protocol/link.ts'
 import type { Engine } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
 import { keepAlive } from '#packages/mux/heartbeat.ts'
@@ -192,5 +194,18 @@ export class LiveLinks implements AsyncDisposable {
     for (const timer of this.#timers) clearInterval(timer)
     for (const subscription of this.#subscriptions) subscription[Symbol.dispose]()
     while (this.#notes.size > 0) await Promise.all(this.#notes)
+  }
+}
+
+export function withOutput<O extends OperationName>(stream: Stream, output: Promise<Output<O>>): AskedStream<O> {
+  return {
+    output,
+    write: (bytes, channel, offset) => stream.write(bytes, channel, offset),
+    event: (event) => stream.event(event),
+    taken: () => stream.taken(),
+    finish: () => stream.finish(),
+    reset: (reason) => stream.reset(reason),
+    lose: (reason) => stream.lose(reason),
+    [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator](),
   }
 }

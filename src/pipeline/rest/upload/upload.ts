@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import type { Upload } from '#core/context.ts'
 import { Refusal, refuse } from '#core/errors.ts'
+import { SenderGone } from './sender-gone.ts'
 import { partNameIn } from './part-name.ts'
 
 const MAX_FIELDS = 32
@@ -294,13 +295,6 @@ function watchSender(request: IncomingMessage, onLeave: (error: Error) => void):
     .once('error', onClose)
     .once('end', () => request.setTimeout(0))
   request.setTimeout(SILENT_MS, () => request.destroy())
-}
-
-/** The sender left. Not a server fault, and no one receives the response. */
-export class SenderGone extends Refusal {
-  constructor() {
-    super('invalid_parameter', { message: 'The request body ended early.' })
-  }
 }
 
 const invalid = (param: string, message: string): Refusal => new Refusal('invalid_parameter', { param, message })

@@ -3,7 +3,7 @@ import { IconButton } from '../../ui/button.tsx'
 import { useUnsaved } from '../../ui/typing/unsaved.ts'
 import { useDroppedFiles } from '../../ui/dropped-files.ts'
 import { Refused } from '../../ui/notice.tsx'
-import { AttachedList, type FilesGoTo, useAttached } from './attached.tsx'
+import { AttachedList, type FilesGoTo, useAttached } from './attachments.tsx'
 import { hearMessageKeys } from '../../shared/conversation/message-keys.ts'
 import type { WrittenMessage } from '../../shared/conversation/written.ts'
 

@@ -6,7 +6,7 @@ import { contentOf } from './content.ts'
 import type { Message } from '../../shared/conversation/queries.ts'
 import type { Draft } from '../../shared/conversation/thread/thread.ts'
 import { VoiceButton } from '../voice/voice-button.tsx'
-import type { FilesGoTo } from './attached.tsx'
+import type { FilesGoTo } from './attachments.tsx'
 import { Composer } from './composer.tsx'
 import type { WrittenMessage } from '../../shared/conversation/written.ts'
 

@@ -1,5 +1,5 @@
 import type { ApiKey, KeyDraft } from '../api.ts'
-import { type Preset, presetOf, presets } from './access.ts'
+import { type Preset, presetOf, presets } from './scope-presets.ts'
 import { type Period, capOf } from '../money/spend-cap.ts'
 
 export type Expiry = 'never' | '7' | '30' | '90' | '365' | 'date'

@@ -4,7 +4,7 @@ import { type Action, Actions } from '../../ui/dialogs/menu.tsx'
 import { SpendMeter } from '../../ui/meter.tsx'
 import { Tag } from '../../ui/page.tsx'
 import { Ago } from '../../ui/text/time.tsx'
-import { sayAccess } from './access.ts'
+import { sayAccess } from './scope-presets.ts'
 
 interface Props {
   apiKey: ApiKey

@@ -1,6 +1,6 @@
 import { type Scope, grants } from '../../../../src/core/scopes.ts'
 import { Button } from '../../ui/button.tsx'
-import { type Preset, groups, presetOf, presets, verbOf } from './access.ts'
+import { type Preset, groups, presetOf, presets, verbOf } from './scope-presets.ts'
 
 interface Props {
   preset: Preset

@@ -12,6 +12,7 @@ import { takesOpenaiFields } from '../../../media/vendors/every-adapter.ts'
 import { lossesHeader } from '../../../translation/losses-header.ts'
 import { comments, errorEvent } from '../../../request/comments.ts'
 import type { GatewayRequest } from '../../../request/request.ts'
+import { waitForDrain } from '../../../request/wait-for-drain.ts'
 import { StreamPulse } from '../../../request/stream-pulse.ts'
 import { fieldsOf } from './read-body.ts'
 import type { Fields } from './read-fields.ts'
@@ -289,17 +290,6 @@ const PCM_RATE = 24_000
 
 export const eventLine = (event: object): string =>
   `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`
-
-const waitForDrain = (response: GatewayRequest['response']): Promise<void> =>
-  new Promise((resolve) => {
-    const go = (): void => {
-      response.off('drain', go)
-      response.off('close', go)
-      resolve()
-    }
-    response.on('drain', go)
-    response.on('close', go)
-  })
 
 const voiceAt = ({ endpoint: { slug } }: MediaOffer, voice: string | null): string | null =>
   voice?.startsWith(`${slug}/`) ? voice.slice(slug.length + 1) : voice

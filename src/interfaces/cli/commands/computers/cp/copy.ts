@@ -3,7 +3,6 @@ import { type FileEntry, type Side, type Sink, type Source, below, isSame } from
 import { exists, isPart } from './here.ts'
 import { lossesOf } from './losses.ts'
 import type { Progress } from '../../../output/progress.ts'
-import { checkName } from './there.ts'
 
 const AT_ONCE = 4
 
@@ -124,4 +123,10 @@ function turnsOf(most: number) {
       check()
     },
   }
+}
+
+/** Names from a computer become local names: reject path traversal. */
+function checkName(name: Buffer): void {
+  if (name.length === 0 || name.includes(0x2f) || name.includes(0) || /^\.{1,2}$/.test(name.toString('latin1')))
+    throw new Stop('failure', 'The computer listed an invalid file name.')
 }

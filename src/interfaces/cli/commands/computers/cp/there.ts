@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises'
 import { contracts } from '#modules/contracts.ts'
 import { isUtf8, pathText } from '#core/files/file-path.ts'
 import { type Incoming, failureOf, pageIn } from '../../../../client.ts'
-import { Stop } from '../../../exit.ts'
 import { Unreachable } from '../../../server/send.ts'
 import type { Target } from '../target.ts'
 import type { FileEntry, Side, Sink, Source } from './ends.ts'
@@ -293,10 +292,4 @@ async function post(
   } finally {
     request.destroy()
   }
-}
-
-/** Names from a computer become local names: reject path traversal. */
-export function checkName(name: Buffer): void {
-  if (name.length === 0 || name.includes(0x2f) || name.includes(0) || /^\.{1,2}$/.test(name.toString('latin1')))
-    throw new Stop('failure', 'The computer listed an invalid file name.')
 }

@@ -3,7 +3,7 @@ import { uk } from '../../shared/api.ts'
 import { sayError } from '../../ui/calls/errors.ts'
 import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
-import { inlineSource } from '../temporary/inline.ts'
+import { inlineSource } from '../temporary/inline-attachment.ts'
 import type { AttachedFile, Source } from '../../shared/conversation/written.ts'
 
 export interface Attaching {
