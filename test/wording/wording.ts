@@ -7,7 +7,7 @@ import { phrases } from './phrases.ts'
 import { kinds, type Text, textsOf } from './texts.ts'
 
 const files = globSync(['*.md', '{bench,docs,packages,src,test,tools,web}/**/*.{md,ts,tsx}'], {
-  exclude: (path) => path.split('/').includes('node_modules'),
+  exclude: (path) => path.split('/').some((name) => name === 'node_modules' || name === 'dist'),
 })
 const listed = process.argv[2]
 
