@@ -1,12 +1,11 @@
 /**
- * Measures the house by its imports: `sh bin/run tools/rooms.ts [--root DIR] [--all] [--json]`; `DIR` may be an older
+ * Measures the structure by its imports: `sh bin/run tools/rooms.ts [--root DIR] [--all] [--json]`. `DIR` can be an older
  * checkout.
  *
- * A room is a folder of `src/` or `web/src/`. Its boxes are what lies in it, tests left out: files and folders, a folder
- * counting as one. An arrow is an import between two boxes. A box stands one floor above the highest of those that it
- * imports, so the floors are the longest chain of arrows; a circle stands on one floor. `flat` draws all files below the
- * room, whatever their folder. Where folders import each other in a circle, the imports that run up are the few that
- * have to go for the circle to be none.
+ * A room is a folder in `src/` or `web/src/`. Its boxes are its files and subfolders, without tests. An arrow is an import
+ * between two boxes. A box is one floor above the highest box that it imports, so the number of floors is the longest
+ * chain of arrows; a cycle is on one floor. `flat` ignores subfolders. For cycles of folders, `up` lists the fewest imports
+ * to remove.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
@@ -45,14 +44,14 @@ const LONGEST = 350
 const FULL = 15
 const NOT_SOURCE = /\.(test|long)\.tsx?$|(^|\/)fixtures\//
 
-/** Files of ours that are not tests, relative to `root`. */
+/** Source files without tests, relative to `root`. */
 function sources(root: string): string[] {
   return globSync(['src/**/*.ts', 'web/src/**/*.{ts,tsx}', 'packages/*/src/**/*.ts'], { cwd: root })
     .filter((file) => !NOT_SOURCE.test(file) && !file.endsWith('.d.ts'))
     .toSorted()
 }
 
-/** Every import of a file of ours by another; the aliases are those of the checkout's own package.json. */
+/** All imports between source files. Aliases come from the checkout's package.json. */
 export function readImports(root: string, files = sources(root)): Import[] {
   const aliases = Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).imports ?? {}).map(
     ([name, path]) => [name.replace('*', ''), String(path).replace('*', '').replace('./', '')] as const,
@@ -149,7 +148,7 @@ function room(folder: string, files: readonly string[], imports: readonly Import
   }
 }
 
-/** A circle in which a folder takes part; those of files alone are told apart. */
+/** Whether a cycle includes a folder. Cycles of files are listed separately. */
 const holdsFolder = (circle: readonly string[]): boolean => circle.some((member) => !/\.tsx?$/.test(member))
 
 /**
@@ -218,7 +217,7 @@ export function measure(root: string): House {
   }
 }
 
-/** All that is written by hand to be run, tests too; data are not. */
+/** All handwritten programs, including tests, without data. */
 const programs = (root: string): string[] =>
   globSync(
     ['src', 'web/src', 'packages/*/{src,test,compiler}', 'test', 'bench', 'tools'].map((top) => `${top}/**/*.{ts,tsx}`),
@@ -230,7 +229,7 @@ const maxLines = (file: string): number =>
 
 const lengthOf = (root: string, file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1
 
-/** Files that lie flat in a folder, fullest first: tests lie beside their subject and count. */
+/** The number of files in each folder, with tests, highest first. */
 function fullFolders(root: string): { folder: string; files: number }[] {
   return Object.entries(Object.groupBy(programs(root), (file) => dirname(file)))
     .map(([folder, files]) => ({ folder, files: files!.length }))

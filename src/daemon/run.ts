@@ -20,39 +20,38 @@ import { type Handlers, serve } from './serve.ts'
 import { DaemonFault, type DaemonState, makeFolder, readState, writeState, credentialsOf } from './state.ts'
 import { createUser, deleteUser, listUsers, updateUser } from './users.ts'
 
-/** What the machine says of its engines for local models. */
+/** Overrides of the machine's engine settings for local models. */
 export type EngineSettings = Partial<Omit<EnginesOptions, 'folder'>>
 
 export interface RunParts {
-  /** The folder of its state. */
+  /** Holds the daemon's state. */
   folder: string
   version: string
-  /** What it is told to allow from now on; null: what it was told before. */
+  /** The permissions from now on. Null: unchanged. */
   allows: readonly Capability[] | null
   roots: readonly string[] | null
-  /** What it is told of its engines from now on; null: what it was told before. */
+  /** The engine settings from now on. Null: unchanged. */
   enginesKept?: KeptEngines | null
   url: string | null
-  /** Whether the server may exchange this program from now on; null: as it was told before. */
+  /** Whether the server may update this program from now on. Null: unchanged. */
   updates?: boolean | null
-  /** What runs, where a server has installed it; absent: it is not exchanged. */
+  /** The running version, if a server installed it. Absent: this program isn't updated. */
   own?: Version | null
   keeper: Keeper
   engines?: EngineSettings
   say(line: string): void
-  /** It has been linked for the first time. */
+  /** Called when the first connection is established. */
   ready?(): void
   beat?: Beat
-  /** The server listens there, on this machine; asked before each attempt. */
+  /** The socket of a server on this machine, read before each attempt. */
   socketPath?: () => string
-  /** Between two attempts. */
   longestWaitMs?: number
   signal: AbortSignal
 }
 
 /**
- * The daemon: links this machine to its server and does what that asks, until the signal. Answers a version of this program
- * that should take its place; null: it was to stop.
+ * Connects this machine to its server and handles its calls until the signal. Returns the version of this program that
+ * should replace it, or null to stop.
  */
 export async function runDaemon(parts: RunParts): Promise<Version | null> {
   const { folder, version, keeper, say } = parts
@@ -80,7 +79,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     folder: join(folder, 'local'),
   })
   let keeperId: string | null = null
-  // Who may read files does not get to speak as this machine, nor who may write some to say what is allowed here.
+  // Callers with file access must not read the machine's credential or change its permissions.
   const shut = [folder, ...(parts.own ? [parts.own.place] : [])].map((one) => resolve(one))
   await using files = createFiles({ allowed: state.roots, shut, folder: join(folder, 'uploads') })
   const handlers: Handlers = {
@@ -93,7 +92,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
 
   async function rotate({ credential }: Input<'daemon.rotate'>): Promise<Record<string, never>> {
     if (!/^ukm_[0-9A-Za-z]{43}$/.test(credential)) refuse('invalid_parameter', { param: 'credential' })
-    // Asked again, the one before is still the one before.
+    // A repeated request keeps the previous credential.
     if (credential !== state.credential)
       await keep({ ...state, credential, previous: { credential: state.credential } })
     return {}
@@ -108,7 +107,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     allows: [...state.allows],
     ...(updates?.hello() ?? { release: null, failed_update: null }),
   })
-  // What ran before goes on, and is known to the server from its first word.
+  // Running commands and terminals continue. The first message tells the server which keeper has them.
   if (state.allows.some((one) => one === 'exec' || one === 'terminal'))
     await keeper.hello().then(
       (said) => (keeperId = said.keeper_id),
@@ -128,7 +127,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   await using _left = { [Symbol.asyncDispose]: () => keeper.close() }
   await keepLinked({
     url,
-    // The server alone knows when the one before has ended: the clock of this machine may be wrong by any time.
+    // Only the server knows when the previous credential expires: this machine's clock may be wrong.
     credentials: async () => credentialsOf(state),
     hello,
     answer: calls.answer,
@@ -151,24 +150,23 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   return parts.signal.aborted ? null : next
 }
 
-/** What the keeper does not hold (a file on its way, a model's answer) is waited for so long before a version is exchanged. */
+/** The wait before an update for calls that the keeper doesn't hold, such as a file transfer or a model's answer. */
 const LONGEST_CALL_MS = 60_000
 
-/** Where an Ollama listens unless told otherwise. */
+/** Ollama's default address. */
 const OLLAMA = 'http://127.0.0.1:11434'
 
-/** The process that holds terminals and commands, as the daemon reaches it: it is started where there is none. */
+/** The daemon's connection to the process that holds terminals and commands. Starts that process if there is none. */
 export interface Keeper {
   hello(): Promise<{ keeper_id: string }>
-  /** Hands a call on, and what comes of it back. */
+  /** Forwards a call and returns its answer. */
   answer(op: OperationName, input: unknown, stream: Stream, signal: AbortSignal): Promise<object>
-  /** Leaves; it goes on. */
+  /** Disconnects. The keeper continues. */
   close(): Promise<void>
-  /** Ends it and all that it holds. */
+  /** Ends the keeper with its terminals and commands. */
   end?(): Promise<void>
 }
 
-/** The settings that this start changes. */
 const changesIn = (parts: RunParts, { engines }: DaemonState): Partial<DaemonState> => ({
   ...(parts.allows && { allows: [...parts.allows] }),
   ...(parts.roots && { roots: [...parts.roots] }),

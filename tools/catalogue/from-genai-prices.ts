@@ -3,7 +3,7 @@ import { formatUsd, fromUsd } from '#core/money.ts'
 import { decimal, type Draft } from './draft.ts'
 import type { Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
 
-// The package carries no date of its own: this is when 0.1.8 was published to the npm registry.
+// The package contains no date. This is when 0.1.8 was published.
 export const source = { name: '@pydantic/genai-prices', version: '0.1.8', date: '2026-09-23', licence: 'MIT' }
 
 /**
@@ -18,7 +18,7 @@ export function fromGenaiPrices(theirs: string, provider: string, whole: boolean
     .flatMap((model) => literalNames(model).map((name) => draft(model, name, provider)))
 }
 
-/** Models here are patterns; only a name that is spelled out is one that can be called. */
+/** Models are patterns here. Only complete names can be called. */
 function literalNames({ match }: ModelInfo): string[] {
   const parts = 'or' in match ? match.or : [match]
   return parts.flatMap((part) => ('equals' in part ? [part.equals] : []))
@@ -109,7 +109,7 @@ function price(theirs: ModelPrice, kind: Kind): Pricing | null {
     if (typeof value !== 'number') return null
     if (bucket) ours[bucket] = decimal(value)
     else if (key === 'input_audio_hours') ours.audio_second = perMillionSeconds(value)
-    // Cached tokens of pictures and of text are not told apart: all cost as the dearer ones.
+    // Cached image and text tokens aren't distinguished, so all get the higher price.
     else if (kind === 'image' && key === 'cache_image_read_mtok') cached.push(value)
     else if (value !== theirs[within[key] ?? '']) return null
   }

@@ -3,7 +3,7 @@ import type { Kind, Pricing, Variant } from '#gateway/catalogue/model.ts'
 import { formatUsd, fromUsd } from '#core/money.ts'
 import type { Draft } from './draft.ts'
 
-// Of the commit: when its table was read.
+// The date of the commit whose table was read.
 export const source = { name: 'BerriAI/litellm', version: '00035b69', date: '2026-11-22', licence: 'MIT' }
 
 interface Row {

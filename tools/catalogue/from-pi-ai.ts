@@ -48,7 +48,7 @@ export function fromPiAi(file: string, provider: string): Draft[] {
 
 function rows(file: string): Row[] {
   const data = read(file) as Record<string, Record<string, Row>>
-  // A formatter may have touched the white space; the values must be those that were published.
+  // A formatter may have changed white space, so the values are compared with the published ones.
   const hash = createHash('sha256')
     .update(`${JSON.stringify(data)}\n`)
     .digest('hex')
@@ -72,7 +72,7 @@ function draft(row: Row, provider: string): Draft {
   return row.cost.tiers?.some((tier) => tier.inputTokensAbove >= (row.contextWindow ?? Infinity)) ? widen(model) : model
 }
 
-// The source cuts OpenAI's own windows down to where the long-context price begins; its Azure rows keep the published number.
+// The source limits OpenAI's windows to where the long-context price applies; its Azure rows keep the published number.
 function widen(model: Draft): Draft {
   const twin = model.provider === 'openai' && rows('azure.json').find((row) => row.id === model.upstream_model)
   return twin && twin.contextWindow ? { ...model, context_length: twin.contextWindow } : model

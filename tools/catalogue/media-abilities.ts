@@ -2,7 +2,7 @@ import { type MediaAbilities, isMediaKind, unknownAbilities } from '#gateway/cat
 import type { Draft } from './draft.ts'
 
 interface Known {
-  /** Whose models, by our name of the provider and a pattern of theirs. */
+  /** The provider's slug here, and a pattern of its model names. */
   of: readonly [provider: string, model: RegExp]
   can: Partial<MediaAbilities>
 }
@@ -53,7 +53,7 @@ const others: Known[] = [
 
 const all = [...openai, ...google, ...others]
 
-/** What a model of media can do, as far as a source tells; undefined: nothing is known of it. */
+/** The known abilities of a media model. Undefined: unknown. */
 export function abilitiesOf({ provider, upstream_model, kind, modalities }: Draft): MediaAbilities | undefined {
   if (!isMediaKind(kind)) return undefined
   const known = all.filter(({ of: [whose, pattern] }) => whose === provider && pattern.test(upstream_model))

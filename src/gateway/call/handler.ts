@@ -11,7 +11,7 @@ import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
 import type { WorstCase } from './money/metering.ts'
 
-/** What differs between callers. `Call` and `Attempt` implement the rest of a call's life cycle. */
+/** The parts that differ between callers. `Call` and `Attempt` implement the rest of a call's life cycle. */
 export interface CallHandler {
   readonly request: CallRequest
   readonly money: CallMoney
@@ -43,7 +43,7 @@ export interface CallRequest extends Asker {
   translatedFor(offer: Offer): TranslatedRequest | null
 }
 
-/** What an attempt may cost, and what it cost if the provider doesn't report it. */
+/** Bounds an attempt's cost, and estimates it if the provider doesn't report usage. */
 export interface CallMoney {
   inputBound(attempt: HandledAttempt): number
   /** A rougher bound that is cheaper to compute. */

@@ -222,7 +222,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
     try {
       for (const chunk of chunks) this.#push(chunk)
     } catch (error) {
-      // Only a bug fails here. Whoever reads the answer gets it, not the connection.
+      // Only a bug throws here. The answer's reader gets the error, not the connection.
       this.#failure = { error }
       this.leave()
     }

@@ -127,7 +127,7 @@ const WORD: Before = 1
 class LazyAutomaton implements Automaton {
   readonly #states: readonly State[]
   readonly #first: number
-  /** Of each cached state. */
+  /** By cached state. */
   #members: Int32Array[] = []
   #befores: Before[] = []
   #statesByKey = new Map<string, number>()

@@ -189,7 +189,7 @@ class Generation {
 
   /** Saves a model turn before its tools run, so that another process can continue the run from here. */
   async #saveTurn(): Promise<void> {
-    // The ledger is written before the step, so that no step has a cost that nobody was charged for.
+    // The ledger is written before the step, so that every step's cost was charged.
     await Promise.all([this.#observer.told(), this.#engine.ledger.flush()])
     const served = this.#completion?.served ?? null
     const step = await this.#stepOf('completed', null)

@@ -39,7 +39,7 @@ export interface Runs extends AsyncDisposable {
   live(runId: Id): RunLog | undefined
   /** Runs a claimed run. Call it after the claim is committed. */
   begin(claim: Claim): void
-  /** Stops these runs in whichever process runs them. */
+  /** Stops these runs, also in other processes. */
   stop(runIds: readonly Id[]): void
   /** Wakes the processes to look for waiting runs. */
   wake(): void
@@ -169,7 +169,7 @@ class RunWorker implements Runs {
       told: () => this.#writer.flushed(runLog),
       delegate: this.#delegate,
     })
-    // The ledger is written before the step, so that no step has a cost that nobody was charged for.
+    // The ledger is written before the step, so that every step's cost was charged.
     await Promise.all([this.#writer.flushed(runLog), this.#durably(() => this.#engine.ledger.flush())])
     if (runLog.lost.aborted) return
     if (ending.status === 'requires_action') return await this.#durably(() => this.#rest(claim.run, ending, runLog))

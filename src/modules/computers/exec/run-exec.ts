@@ -1,4 +1,4 @@
-/** One command over the link, whatever becomes of the link meanwhile. */
+/** Runs a command over a link that may be lost and restored meanwhile. */
 import { z } from 'zod'
 import type { AskedStream } from '#daemon-protocol/link.ts'
 import { Refusal, refuse } from '#core/errors.ts'
@@ -10,7 +10,7 @@ import { lossesOf } from '../link/losses.ts'
 import { timeOf } from './exec-time.ts'
 
 export interface Command {
-  /** The key of the command: asked again with it, the same command goes on. */
+  /** Identifies the command: a later call with the same key continues it. */
   key: string
   argv: readonly string[]
   cwd: string | null
@@ -18,49 +18,49 @@ export interface Command {
   user: string | null
   timeout_ms: number | null
   stdin: Uint8Array | null
-  /** The input goes on behind `stdin`, with the bytes that `writeStdin` brings. */
+  /** More input follows `stdin`, sent with `writeStdin`. */
   stdin_open?: boolean
 }
 
 export type OutputChannel = 'stdout' | 'stderr'
 export type ExecPart =
   | { type: 'started'; pid: number | null }
-  /** `offset` is beyond the end of what came before where the computer kept no more. */
+  /** `offset` is after the end of the previous bytes if the computer discarded output. */
   | { type: 'bytes'; channel: OutputChannel; offset: number; bytes: Uint8Array }
   | { type: 'ended'; end: Output<'exec'> }
 
 export interface RunMore {
-  /** The signal that ends the command. */
+  /** Ends the command. */
   signal: AbortSignal
-  /** The time that a lost computer is waited for, in milliseconds. */
+  /** How long to wait for a lost computer. */
   patienceMs?: number
-  /** Where it fires before `signal`, the command goes on by itself: a later call with its key takes it up. */
+  /** If it fires before `signal`, the command continues without this call. A later call with its key follows it. */
   leaving?: AbortSignal
   /**
-   * The command may have been begun before, by a server that has died: the computer is waited for as if it had been
-   * lost since.
+   * A server that died may have started the command. The wait for the computer counts from then, as if the link had been
+   * lost.
    */
   underWay?: boolean
-  /** Follows a command that another call began, and leaves it as it is: refuses with `not_found` where none did. */
+  /** Only follows a command that another call started. Without one, refuses with `not_found`. */
   joins?: true
 }
 
-/** The first event of a daemon. It may say anything. */
+/** The first event of a command. Not trusted: a daemon may send anything. */
 const Started = z.object({
   type: z.literal('started'),
   pid: z.number().int().nullable().default(null),
   stdin: z.number().int().min(0).default(0),
 })
 
-/** The time that a lost link is waited for before its caller is told. */
+/** How long to wait for a lost link before its caller gets an error. */
 const PATIENCE_MS = 60_000
 const KILL_MS = 60_000
-/** The time beyond all patience after which the computer ends the command: then its caller has died, too. */
+/** After the longest wait plus this time, the computer ends the command, because its caller must have died. */
 const ALONE_MS = 60_000
 
 /**
- * Runs a command and hands over its output as it comes; a slow reader slows it. Ends with its end, or throws why there
- * is none. To stop reading, or `signal`, ends the command with all that it has started.
+ * Runs a command and yields its output as it arrives, with backpressure. The last part is its end; throws if there is
+ * none. If the reader stops or `signal` fires, the command and its children are killed.
  */
 export async function* runExec(
   links: Links,
@@ -72,7 +72,7 @@ export async function* runExec(
   let begun = false
   let over = false
   let stream: AskedStream<'exec'> | null = null
-  /** The stream that has been given the stdin. */
+  /** The stream that got the stdin. */
   let fed: AskedStream<'exec'> | null = null
   await using time = timeOf(links, computerId, command, { signal, leaving, joins })
   const waiting = leaving ? AbortSignal.any([time.signal, leaving]) : time.signal
@@ -116,7 +116,7 @@ export async function* runExec(
         // A background command outlasts a computer that is offline for days.
         if (leaving) time.rests()
         await losses.outlast(error).catch((why: unknown) => {
-          // A refused command was never begun, or has ended.
+          // A refused command never started, or has ended.
           over = why === error && error instanceof Refusal
           throw why
         })
@@ -133,8 +133,8 @@ export async function* runExec(
 }
 
 /**
- * Ends a command that its caller left, with all that it has started: at once, or when its computer is back soon. After that
- * the computer ends it by itself, as nobody follows it; one in the background: `background/ending.ts`.
+ * Kills an abandoned command with its children now, or as soon as its computer reconnects. Later, the computer kills it
+ * itself, because it has no follower. For background commands see `background/ending.ts`.
  */
 async function kill(links: Links, computerId: Id, key: string, waitMs: number): Promise<void> {
   if (await links.online(computerId, waitMs))
@@ -169,6 +169,6 @@ async function feed(
     if (stdin !== null && arrived < stdin.length) await stream.write(stdin.subarray(arrived), CHANNEL.stdin, arrived)
     if (stdin !== null && !stdin_open) stream.finish()
   } catch {
-    // The command has ended without having read it all, or the link is lost: the reader of the stream hears of that.
+    // The command ended before reading everything, or the link was lost. The stream's reader gets that error.
   }
 }
