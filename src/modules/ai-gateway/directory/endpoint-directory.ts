@@ -37,8 +37,10 @@ interface View {
 /** Answers from memory. Loads missing owners from the database, and asks providers for models that no list names. */
 export async function createDirectory(parts: DirectoryParts): Promise<EndpointDirectory> {
   const { config, log, secrets, speech } = parts
-  const directory = new CachedDirectory(parts, await fixedSources(config, log, secrets, speech))
+  await using stack = new AsyncDisposableStack()
+  const directory = stack.use(new CachedDirectory(parts, await fixedSources(config, log, secrets, speech)))
   await directory.load()
+  stack.move()
   return directory
 }
 
