@@ -8,7 +8,7 @@ import { queryClient } from './shared/api.ts'
 import { takeToken } from './shared/invitations/token.ts'
 import { router } from './router/router.ts'
 import { onLostPart } from './shell/states/version.ts'
-import { Toasts } from './ui/dialogs/toast.tsx'
+import { Toasts } from './ui/toast/toast.tsx'
 import { keepDrops } from './ui/dropped-files.ts'
 
 takeToken()

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { uk } from '../shared/api.ts'
 import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/calls/send.ts'
 import { usd } from '../ui/text/format.ts'

@@ -1,6 +1,6 @@
 import { uk } from '../shared/api.ts'
 import { sayError } from '../ui/calls/errors.ts'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { plural } from '../ui/text/format.ts'
 import { readAgain } from './queries.ts'
 import { type DriveFile, type Place, adopt, changeRows, rowsAround } from '../shared/drive/files.ts'

@@ -1,5 +1,5 @@
 import { sayError } from '../ui/calls/errors.ts'
-import { say, sayUndo } from '../ui/dialogs/toast.tsx'
+import { say, sayUndo } from '../ui/toast/toast.tsx'
 
 /** Reverts an action once it is complete, and returns a message; null: there was nothing to revert. */
 type Undo = () => Promise<string | null>

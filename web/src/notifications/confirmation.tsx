@@ -6,7 +6,7 @@ import { Refused } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { SectionForm } from '../ui/dialogs/section-form.tsx'
 import { useSend } from '../ui/calls/send.ts'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { TokenField } from '../shared/invitations/token-field.tsx'
 
 /** Email notifications go only to verified addresses. */

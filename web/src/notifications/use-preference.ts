@@ -2,7 +2,7 @@ import { useIsMutating, useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queryClient, uk } from '../shared/api.ts'
 import { sayError } from '../ui/calls/errors.ts'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { type Preference, preferencesQuery } from './queries.ts'
 
 const mutationKey = ['notification-preferences']

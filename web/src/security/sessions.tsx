@@ -6,7 +6,7 @@ import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { useSend } from '../ui/calls/send.ts'
 import { Ago } from '../ui/text/time.tsx'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { sayAgent } from './user-agent.ts'
 
 export const sessionsQuery = queryOptions({

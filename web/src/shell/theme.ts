@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { uk } from '../shared/api.ts'
 import { sayError } from '../ui/calls/errors.ts'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 
 export type Theme = 'system' | 'light' | 'dark'
 const NAME = 'ukiyo.theme'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Workspace, queryClient, uk } from '../shared/api.ts'
 import { Button } from '../ui/button.tsx'
-import { say } from '../ui/dialogs/toast.tsx'
+import { say } from '../ui/toast/toast.tsx'
 import { Failure, Refused } from '../ui/notice.tsx'
 import { Rows, Section, Tag } from '../ui/page.tsx'
 import { useSend } from '../ui/calls/send.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { say } from './dialogs/toast.tsx'
+import { say } from './toast/toast.tsx'
 
 /** A part of the page that takes files dropped anywhere on it. The last one added gets them. */
 interface Taker {

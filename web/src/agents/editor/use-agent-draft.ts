@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Agent } from '../../shared/agents/queries.ts'
 import { uk } from '../../shared/api.ts'
 import { type Send, useSend } from '../../ui/calls/send.ts'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { type AgentChanges, refreshAgents } from '../queries.ts'
 import { type AgentDraft, changesOf, draftOf } from './draft.ts'
 

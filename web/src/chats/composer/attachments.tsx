@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { uk } from '../../shared/api.ts'
 import { sayError } from '../../ui/calls/errors.ts'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { inlineSource } from '../temporary/inline-attachment.ts'
 import type { AttachedFile, Source } from '../../shared/conversation/written.ts'

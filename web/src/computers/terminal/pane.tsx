@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { useScheme } from '../../ui/media.ts'
 import { TerminalConnection, type LineState } from './connection.ts'
 import { KeyBar } from './key-bar.tsx'

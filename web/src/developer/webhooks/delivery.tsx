@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { uk } from '../../shared/api.ts'
 import { Button } from '../../ui/button.tsx'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/calls/send.ts'
 import { Code } from '../code.tsx'

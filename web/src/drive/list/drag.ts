@@ -1,5 +1,5 @@
 import { type DragEvent, useState } from 'react'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { move } from '../file-actions.ts'
 import type { DriveFile, Place } from '../../shared/drive/files.ts'
 import { droppedIn } from '../../shared/drive/uploads/dropped.ts'

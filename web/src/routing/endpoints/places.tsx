@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 import { type Endpoint, uk } from '../../shared/api.ts'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/calls/send.ts'
 import { refreshRouting } from '../../shared/providers/queries.ts'

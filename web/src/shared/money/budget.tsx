@@ -9,7 +9,7 @@ import { SpendMeter } from '../../ui/meter.tsx'
 import { Refused } from '../../ui/notice.tsx'
 import { Section } from '../../ui/page.tsx'
 import { useSend } from '../../ui/calls/send.ts'
-import { say } from '../../ui/dialogs/toast.tsx'
+import { say } from '../../ui/toast/toast.tsx'
 import { UnsavedWords } from '../../ui/dialogs/unsaved.tsx'
 
 export function Budget({ workspace }: { workspace: Workspace }) {
